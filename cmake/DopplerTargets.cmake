@@ -1,0 +1,51 @@
+# How every target of this project is made. Nothing here is global: what our code needs hangs on dp_options.
+
+add_library(dp_options INTERFACE)
+target_include_directories(dp_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(dp_options INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual)
+# The same floating-point results from every optimisation level: no contraction of a*b+c unless the code says fma.
+target_compile_options(dp_options INTERFACE -ffp-contract=off)
+if(DP_WERROR)
+  target_compile_options(dp_options INTERFACE -Werror)
+endif()
+if(DP_ARCH AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_options(dp_options INTERFACE -march=${DP_ARCH})
+endif()
+if(DP_SANITIZE)
+  target_compile_options(dp_options INTERFACE -fsanitize=${DP_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(dp_options INTERFACE -fsanitize=${DP_SANITIZE})
+endif()
+
+# dp_library(NAME SOURCES a.cc ... [PUBLIC libs] [PRIVATE libs])
+function(dp_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE dp_options ${ARG_PRIVATE})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+endfunction()
+
+# dp_program(NAME SOURCES main.cc [PRIVATE libs]): a program of the product, in bin/.
+function(dp_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PRIVATE" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE dp_options ${ARG_PRIVATE})
+endfunction()
+
+# dp_test(NAME SOURCES a_test.cc ... [PRIVATE libs] [LABELS unit]): a GoogleTest program, run by ctest as one test.
+function(dp_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;PRIVATE;LABELS" ${ARGN})
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE dp_options GTest::gmock GTest::gtest_main ${ARG_PRIVATE})
+  target_compile_definitions(${name} PRIVATE
+    DP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" DP_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()
