@@ -1,0 +1,20 @@
+// Whole text files, read and written in one piece.
+#ifndef DOPPLER_COMMON_TEXT_FILE_H_
+#define DOPPLER_COMMON_TEXT_FILE_H_
+
+#include <string>
+#include <string_view>
+
+namespace doppler {
+
+// The content of `path`; "-" is standard input. ConfigError where there is no such file or it is a
+// folder (the path is wrong), SystemError where the system refuses to read it.
+std::string read_text_file(const std::string& path);
+
+// Replaces `path` as a whole: whoever reads it sees the old content or the new, never a part. "-"
+// is standard output. Throws SystemError.
+void write_text_file(const std::string& path, std::string_view content);
+
+}  // namespace doppler
+
+#endif  // DOPPLER_COMMON_TEXT_FILE_H_
