@@ -1,5 +1,5 @@
-// Always-on checks for programmers' mistakes: prints the expression, both operands and the place, then aborts.
-// Bad input is never a check: it throws (error.h).
+// Always-on checks for programmers' mistakes: prints the expression, both operands and the place,
+// then aborts. Bad input is never a check: it throws (error.h).
 #ifndef DOPPLER_COMMON_CHECK_H_
 #define DOPPLER_COMMON_CHECK_H_
 
@@ -25,19 +25,19 @@ std::string both_operands(const A& a, const B& b) {
 
 }  // namespace doppler::internal
 
-#define DP_CHECK(condition)                                                        \
-  do {                                                                             \
-    if (!(condition)) [[unlikely]]                                                 \
-      ::doppler::internal::check_failed(__FILE__, __LINE__, #condition, {});       \
+#define DP_CHECK(condition)                                                  \
+  do {                                                                       \
+    if (!(condition)) [[unlikely]]                                           \
+      ::doppler::internal::check_failed(__FILE__, __LINE__, #condition, {}); \
   } while (false)
 
-#define DP_CHECK_OPERATION(a, b, operation)                                                    \
-  do {                                                                                         \
-    const auto& dp_a = (a);                                                                    \
-    const auto& dp_b = (b);                                                                    \
-    if (!(dp_a operation dp_b)) [[unlikely]]                                                   \
-      ::doppler::internal::check_failed(__FILE__, __LINE__, #a " " #operation " " #b,          \
-                                        ::doppler::internal::both_operands(dp_a, dp_b));       \
+#define DP_CHECK_OPERATION(a, b, operation)                                              \
+  do {                                                                                   \
+    const auto& dp_a = (a);                                                              \
+    const auto& dp_b = (b);                                                              \
+    if (!(dp_a operation dp_b)) [[unlikely]]                                             \
+      ::doppler::internal::check_failed(__FILE__, __LINE__, #a " " #operation " " #b,    \
+                                        ::doppler::internal::both_operands(dp_a, dp_b)); \
   } while (false)
 
 #define DP_CHECK_EQ(a, b) DP_CHECK_OPERATION(a, b, ==)

@@ -1,6 +1,6 @@
-// Config: what a run is asked to do. Typed, with defaults; common/config_schema.cc states key, range and effect of each
-// field once, and reader, writer and documentation are made from that. Libraries receive the part that concerns them,
-// never the whole and never YAML.
+// Config: what a run is asked to do. Typed, with defaults; common/config_schema.cc states key,
+// range and effect of each field once, and reader, writer and documentation are made from that.
+// Libraries receive the part that concerns them, never the whole and never YAML.
 #ifndef DOPPLER_COMMON_CONFIG_H_
 #define DOPPLER_COMMON_CONFIG_H_
 
@@ -20,13 +20,14 @@ enum class Transport { kAuto, kIpc, kTcp };
 struct RunConfig {
   std::string name = "run";
   std::uint64_t seed = 1;
-  double budget_seconds = 0;     // > 0: the whole run ends there, stages by their shares; 0: stages by their episodes
-  std::int64_t workers = 0;      // worker processes per host; 0: one per core
+  double budget_seconds =
+      0;  // > 0: the whole run ends there, stages by their shares; 0: stages by their episodes
+  std::int64_t workers = 0;  // worker processes per host; 0: one per core
 };
 
 struct GraphConfig {
-  std::string path;              // a graph file; relative to the working folder
-  std::string generate;          // or a workload to generate: "chain-mm"
+  std::string path;      // a graph file; relative to the working folder
+  std::string generate;  // or a workload to generate: "chain-mm"
 };
 
 struct SimulationConfig {
@@ -35,23 +36,23 @@ struct SimulationConfig {
 };
 
 struct ModelConfig {
-  std::int64_t hidden_width = 32;      // of the encoder
+  std::int64_t hidden_width = 32;  // of the encoder
   std::int64_t message_rounds = 3;
-  std::int64_t aggregate_rank = 8;     // of PLC's sums over the operations already on a device
-  std::int64_t place_hidden = 16;      // of PLC's hidden layer
-  bool identity_features = true;       // block coordinates and rank within the symmetry class
-  bool operation_table = true;         // a learned term per operation of each trained graph
+  std::int64_t aggregate_rank = 8;  // of PLC's sums over the operations already on a device
+  std::int64_t place_hidden = 16;   // of PLC's hidden layer
+  bool identity_features = true;    // block coordinates and rank within the symmetry class
+  bool operation_table = true;      // a learned term per operation of each trained graph
   SelectPolicy select = SelectPolicy::kLearned;
   PlacePolicy place = PlacePolicy::kLearned;
 };
 
 struct StageConfig {
   bool enabled = true;
-  std::int64_t episodes = 0;           // budget without run.budget_seconds
-  double share_of_seconds = 0;         // of run.budget_seconds
+  std::int64_t episodes = 0;    // budget without run.budget_seconds
+  double share_of_seconds = 0;  // of run.budget_seconds
   double learning_rate_start = 0;
   double learning_rate_end = 0;
-  double entropy_start = 0;            // weight of the entropy bonus
+  double entropy_start = 0;  // weight of the entropy bonus
   double entropy_end = 0;
 };
 
@@ -71,30 +72,32 @@ struct StagesConfig {
 
 struct LearnerConfig {
   TrainingMode mode = TrainingMode::kSynchronous;
-  std::int64_t batch_episodes = 64;      // per update
-  std::int64_t group_episodes = 8;       // per ticket
-  std::int64_t pipeline_depth = 1;       // batch k is played with version k - 1 - depth
+  std::int64_t batch_episodes = 64;  // per update
+  std::int64_t group_episodes = 8;   // per ticket
+  std::int64_t pipeline_depth = 1;   // batch k is played with version k - 1 - depth
   std::int64_t threads = 1;
-  double clip_ratio = 0.2;               // of the importance ratio of a decision
+  double clip_ratio = 0.2;  // of the importance ratio of a decision
   double gradient_norm_limit = 1.0;
-  double table_learning_rate_factor = 1.0;  // of the per-operation table against the encoder
-  std::int64_t evaluate_every_updates = 50; // greedy policy; 0: only at the end
+  double table_learning_rate_factor = 1.0;   // of the per-operation table against the encoder
+  std::int64_t evaluate_every_updates = 50;  // greedy policy; 0: only at the end
 };
 
 struct CheckpointConfig {
-  std::int64_t every_updates = 0;        // 0: by time alone
+  std::int64_t every_updates = 0;  // 0: by time alone
   double every_seconds = 30;
-  std::int64_t keep = 3;                 // newest ones kept, beside the best
+  std::int64_t keep = 3;  // newest ones kept, beside the best
 };
 
 struct ArchiveConfig {
   bool enabled = true;
-  double decisions_per_second = 100;     // full trajectories at most this often (improvements always); < 0: all
-  std::int64_t segment_rows = 1000000;   // episode rows before a new segment begins
+  double decisions_per_second =
+      100;  // full trajectories at most this often (improvements always); < 0: all
+  std::int64_t segment_rows = 1000000;  // episode rows before a new segment begins
 };
 
 struct NetworkConfig {
-  Transport transport = Transport::kAuto;  // kAuto: ipc for workers on the learner's machine, tcp for others
+  Transport transport =
+      Transport::kAuto;  // kAuto: ipc for workers on the learner's machine, tcp for others
 };
 
 struct Config {

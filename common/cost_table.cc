@@ -12,13 +12,15 @@ namespace {
 constexpr int kMaxDeviceCount = 4096;
 
 void check_fits(const Graph& graph) {
-  // A makespan is at most all work and all transfers one after the other; half the range leaves room for sums.
+  // A makespan is at most all work and all transfers one after the other; half the range leaves
+  // room for sums.
   constexpr std::int64_t kLimit = std::numeric_limits<std::int64_t>::max() / 2;
   std::int64_t total = 0;
   const auto add = [&](SimTime time) {
     if (time.ticks() > kLimit - total) {
-      throw ConfigError("graph " + graph.name() +
-                        ": the sum of all compute and transfer times exceeds 2^62 ticks; use a coarser unit");
+      throw ConfigError(
+          "graph " + graph.name() +
+          ": the sum of all compute and transfer times exceeds 2^62 ticks; use a coarser unit");
     }
     total += time.ticks();
   };
@@ -34,8 +36,9 @@ CostTable CostTable::reference(const Graph& graph, int device_count) {
                       std::to_string(kMaxDeviceCount));
   }
   if (graph.cost_unit() != CostUnit::kDurations) {
-    throw ConfigError("graph " + graph.name() +
-                      " states FLOPs and bytes; reference mode needs a graph that states durations");
+    throw ConfigError(
+        "graph " + graph.name() +
+        " states FLOPs and bytes; reference mode needs a graph that states durations");
   }
   check_fits(graph);
 
@@ -84,8 +87,8 @@ void CostTable::derive() {
   for (std::size_t e = 0; e < graph_->edge_count(); ++e) {
     __int128 sum = 0;
     for (std::size_t c = 1; c < route_class_count_; ++c) {
-      sum += static_cast<__int128>(transfer_[e * route_class_count_ + c].ticks()) *
-             pairs_per_class[c];
+      sum +=
+          static_cast<__int128>(transfer_[e * route_class_count_ + c].ticks()) * pairs_per_class[c];
     }
     mean_transfer_[EdgeId(static_cast<std::int32_t>(e))] =
         SimTime(static_cast<std::int64_t>(sum / pair_count));

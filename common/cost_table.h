@@ -1,8 +1,9 @@
-// CostTable: what each operation costs on each device and each edge between each pair of devices, in ticks. It is the
-// one place where costs become time; the episode, the baselines and the levels read nothing else.
+// CostTable: what each operation costs on each device and each edge between each pair of devices,
+// in ticks. It is the one place where costs become time; the episode, the baselines and the levels
+// read nothing else.
 //
-// Pairs of devices with equal links share a *route class*, so that the table stays small and a look-up is two loads.
-// Immutable; any number of threads may read it. The graph must outlive it.
+// Pairs of devices with equal links share a *route class*, so that the table stays small and a
+// look-up is two loads. Immutable; any number of threads may read it. The graph must outlive it.
 #ifndef DOPPLER_COMMON_COST_TABLE_H_
 #define DOPPLER_COMMON_COST_TABLE_H_
 
@@ -17,9 +18,9 @@ namespace doppler {
 
 class CostTable {
  public:
-  // Reference mode (the paper's published simulator): every device alike; an edge between different devices takes its
-  // producer's transfer time. Throws ConfigError unless the graph states durations, device_count >= 1, and the
-  // sum of all compute and transfer times fits in a SimTime.
+  // Reference mode (the paper's published simulator): every device alike; an edge between different
+  // devices takes its producer's transfer time. Throws ConfigError unless the graph states
+  // durations, device_count >= 1, and the sum of all compute and transfer times fits in a SimTime.
   static CostTable reference(const Graph& graph, int device_count);
 
   const Graph& graph() const { return *graph_; }
@@ -46,10 +47,10 @@ class CostTable {
 
   const Graph* graph_ = nullptr;
   int device_count_ = 0;
-  std::size_t route_class_count_ = 0;          // class 0: the same device, always 0 ticks
-  std::vector<std::uint16_t> route_class_;     // [devices, devices]
-  std::vector<SimTime> compute_;               // [operations, devices]
-  std::vector<SimTime> transfer_;              // [edges, route classes]
+  std::size_t route_class_count_ = 0;       // class 0: the same device, always 0 ticks
+  std::vector<std::uint16_t> route_class_;  // [devices, devices]
+  std::vector<SimTime> compute_;            // [operations, devices]
+  std::vector<SimTime> transfer_;           // [edges, route classes]
   IdVector<OperationId, SimTime> mean_compute_;
   IdVector<OperationId, SimTime> least_compute_;
   IdVector<EdgeId, SimTime> mean_transfer_;

@@ -37,8 +37,8 @@ void check_operation(const std::vector<Operation>& operations, std::size_t index
   }
 }
 
-// Among operations that lie on a cycle or behind one (every one of them has a predecessor among them), walks back
-// until an operation repeats.
+// Among operations that lie on a cycle or behind one (every one of them has a predecessor among
+// them), walks back until an operation repeats.
 std::string describe_cycle(const Graph& graph, const std::vector<std::int32_t>& waiting_inputs) {
   std::size_t current = 0;
   while (waiting_inputs[current] == 0) ++current;
@@ -84,8 +84,8 @@ void hash_operation(const Operation& operation, Hasher& hasher) {
   for (std::int32_t coordinate : operation.block_coordinates) {
     hasher.add(static_cast<std::int64_t>(coordinate));
   }
-  hasher.add(static_cast<std::int64_t>(
-      operation.pinned_device ? operation.pinned_device->value() : -1));
+  hasher.add(
+      static_cast<std::int64_t>(operation.pinned_device ? operation.pinned_device->value() : -1));
   hasher.add(static_cast<std::uint64_t>(operation.forbidden_devices.size()));
   for (DeviceId device : operation.forbidden_devices) {
     hasher.add(static_cast<std::int64_t>(device.value()));
@@ -109,9 +109,13 @@ OperationId GraphBuilder::add_operation(Operation operation) {
   return OperationId(static_cast<std::int32_t>(graph_.operations_.size() - 1));
 }
 
-void GraphBuilder::add_edge(Edge edge) { graph_.edges_.push_back(edge); }
+void GraphBuilder::add_edge(Edge edge) {
+  graph_.edges_.push_back(edge);
+}
 
-void GraphBuilder::add_input(InputTensor input) { graph_.inputs_.push_back(std::move(input)); }
+void GraphBuilder::add_input(InputTensor input) {
+  graph_.inputs_.push_back(std::move(input));
+}
 
 Graph GraphBuilder::build() {
   Graph& g = graph_;
@@ -121,8 +125,8 @@ Graph GraphBuilder::build() {
 
   const auto known = [n](OperationId id) { return id.value() >= 0 && id.index() < n; };
   for (const Edge& e : g.edges_) {
-    const std::string text = "edge " + std::to_string(e.source.value()) + " -> " +
-                             std::to_string(e.destination.value());
+    const std::string text =
+        "edge " + std::to_string(e.source.value()) + " -> " + std::to_string(e.destination.value());
     if (!known(e.source) || !known(e.destination)) {
       throw FormatError(text + ": ids must lie in 0.." + std::to_string(n - 1));
     }
@@ -133,8 +137,8 @@ Graph GraphBuilder::build() {
     if (input.bytes < 0) throw FormatError("input " + input.name + ": bytes must not be negative");
     for (OperationId consumer : input.consumers) {
       if (!known(consumer)) {
-        throw FormatError("input " + input.name + ": consumer " +
-                          std::to_string(consumer.value()) + " is no operation");
+        throw FormatError("input " + input.name + ": consumer " + std::to_string(consumer.value()) +
+                          " is no operation");
       }
     }
   }

@@ -1,10 +1,11 @@
 // Graph: the dataflow graph to be placed. Immutable once built; any number of threads may read it.
 //
-// Operations have dense ids 0..n-1; an edge carries its producer's output (or the bytes that it states itself). Edges lie
-// in *edge order*: by source id, and under one source by the order in which they were added. Everything that depends
-// on an order of edges (the reference simulator, transfers, sampling) uses this one.
-// Input tensors that state no device are not operations: they are no decisions and have no place in an assignment. An
-// input that states a device is an operation of kind "input", pinned to that device.
+// Operations have dense ids 0..n-1; an edge carries its producer's output (or the bytes that it
+// states itself). Edges lie in *edge order*: by source id, and under one source by the order in
+// which they were added. Everything that depends on an order of edges (the reference simulator,
+// transfers, sampling) uses this one. Input tensors that state no device are not operations: they
+// are no decisions and have no place in an assignment. An input that states a device is an
+// operation of kind "input", pinned to that device.
 #ifndef DOPPLER_COMMON_GRAPH_H_
 #define DOPPLER_COMMON_GRAPH_H_
 
@@ -19,8 +20,9 @@
 
 namespace doppler {
 
-// What the numbers of a graph mean. kPhysical: FLOPs and bytes, to be turned into time by a topology. kDurations: each
-// operation states its compute and transfer time in ticks, the same on every device and link.
+// What the numbers of a graph mean. kPhysical: FLOPs and bytes, to be turned into time by a
+// topology. kDurations: each operation states its compute and transfer time in ticks, the same on
+// every device and link.
 enum class CostUnit { kPhysical, kDurations };
 
 enum class Role { kShard, kReduce };  // of an operation within its group
@@ -33,14 +35,14 @@ struct MeasuredDuration {
 
 struct Operation {
   std::string name;
-  std::string kind;              // "matmul", "add", "reduce", ... or a free string
-  double flops = 0;              // a multiply-add counts 2
+  std::string kind;  // "matmul", "add", "reduce", ... or a free string
+  double flops = 0;  // a multiply-add counts 2
   std::int64_t output_bytes = 0;
-  SimTime compute_time;          // kDurations only
-  SimTime transfer_time;         // kDurations only: of the output, between any two devices
+  SimTime compute_time;   // kDurations only
+  SimTime transfer_time;  // kDurations only: of the output, between any two devices
   std::vector<std::int64_t> output_shape;
   std::vector<MeasuredDuration> measured_durations;
-  GroupId group;                           // none: not a shard of anything
+  GroupId group;  // none: not a shard of anything
   Role role = Role::kShard;
   std::vector<std::int32_t> block_coordinates;  // index along each cut axis, within the group
   std::optional<DeviceId> pinned_device;
@@ -75,10 +77,12 @@ class Graph {
   const Edge& edge(EdgeId id) const { return edges_[id.index()]; }
   const std::vector<Edge>& edges() const { return edges_; }  // in edge order
   const std::vector<InputTensor>& inputs() const { return inputs_; }
-  // How many input tensors the graph has, counting those of which a format tells no more than that they exist.
+  // How many input tensors the graph has, counting those of which a format tells no more than that
+  // they exist.
   std::size_t input_count() const { return input_count_; }
 
-  // Out edges of `id` are the edges with ids first_out_edge(id) .. first_out_edge(id) + out_degree(id) - 1.
+  // Out edges of `id` are the edges with ids first_out_edge(id) .. first_out_edge(id) +
+  // out_degree(id) - 1.
   EdgeId first_out_edge(OperationId id) const { return EdgeId(out_offsets_[id.index()]); }
   std::size_t out_degree(OperationId id) const {
     return static_cast<std::size_t>(out_offsets_[id.index() + 1] - out_offsets_[id.index()]);
@@ -123,19 +127,21 @@ class Graph {
   std::uint64_t content_hash_ = 0;
 };
 
-// Collects operations and edges in any order, then checks them as a whole. Not thread-safe; build() may be called once.
+// Collects operations and edges in any order, then checks them as a whole. Not thread-safe; build()
+// may be called once.
 class GraphBuilder {
  public:
   GraphBuilder(std::string name, CostUnit cost_unit);
 
   OperationId add_operation(Operation operation);
-  // A second edge between the same operations is merged into the first by build() (the bytes become the larger of both).
+  // A second edge between the same operations is merged into the first by build() (the bytes become
+  // the larger of both).
   void add_edge(Edge edge);
   void add_input(InputTensor input);
   void set_input_count(std::size_t count) { input_count_ = count; }  // at least the inputs added
 
-  // Throws FormatError, naming the operation or edge: empty graph, dangling id, self edge, negative or non-finite cost,
-  // cycle (one is printed).
+  // Throws FormatError, naming the operation or edge: empty graph, dangling id, self edge, negative
+  // or non-finite cost, cycle (one is printed).
   Graph build();
 
   // After build(): how many parallel edges were merged away.

@@ -1,5 +1,5 @@
-// A 64-bit content hash (FNV-1a), the same on every machine. It finds damage and mix-ups; it is no protection against
-// somebody who forges content.
+// A 64-bit content hash (FNV-1a), the same on every machine. It finds damage and mix-ups; it is no
+// protection against somebody who forges content.
 #ifndef DOPPLER_COMMON_HASH_H_
 #define DOPPLER_COMMON_HASH_H_
 

@@ -1,5 +1,5 @@
-// Random numbers that are the same on every machine and standard library. A stream is a function of its keys alone, so
-// any episode can be replayed without replaying the ones before it.
+// Random numbers that are the same on every machine and standard library. A stream is a function of
+// its keys alone, so any episode can be replayed without replaying the ones before it.
 #ifndef DOPPLER_COMMON_RANDOM_H_
 #define DOPPLER_COMMON_RANDOM_H_
 
@@ -31,7 +31,8 @@ class RandomStream {
   constexpr std::uint64_t next_bits() { return mix_bits(state_ += 0x9e3779b97f4a7c15ULL); }
   // In [0, 1), 53 random bits.
   constexpr double next_unit() { return static_cast<double>(next_bits() >> 11) * 0x1.0p-53; }
-  // In 0..count-1, count >= 1. Multiply-shift; the bias of at most count / 2^64 is of no consequence here.
+  // In 0..count-1, count >= 1. Multiply-shift; the bias of at most count / 2^64 is of no
+  // consequence here.
   constexpr std::uint64_t next_below(std::uint64_t count) {
     return static_cast<std::uint64_t>((static_cast<__uint128_t>(next_bits()) * count) >> 64);
   }

@@ -1,5 +1,6 @@
-// Trajectory: the decisions of one episode and what came of them. It carries decisions, not features: whoever has the
-// graph and the weights can replay it (common/episode.h), and a build that replays it differently is found at once.
+// Trajectory: the decisions of one episode and what came of them. It carries decisions, not
+// features: whoever has the graph and the weights can replay it (common/episode.h), and a build
+// that replays it differently is found at once.
 #ifndef DOPPLER_COMMON_TRAJECTORY_H_
 #define DOPPLER_COMMON_TRAJECTORY_H_
 
@@ -23,8 +24,8 @@ enum class TrajectoryStatus : std::uint8_t {
 };
 
 struct Trajectory {
-  std::uint64_t episode = 0;         // unique in a run; with the run's seed it determines `seed`
-  std::uint32_t graph = 0;           // position in the run's list of graphs
+  std::uint64_t episode = 0;  // unique in a run; with the run's seed it determines `seed`
+  std::uint32_t graph = 0;    // position in the run's list of graphs
   Stage stage = Stage::kSimulation;
   std::uint64_t ticket = 0;
   std::uint32_t attempt = 0;         // of the ticket: 0 unless a worker died with it
@@ -33,14 +34,14 @@ struct Trajectory {
   std::uint32_t worker = 0;
   std::uint64_t seed = 0;
   SimTime makespan;
-  double measured_seconds = 0;       // stage kReal; 0 otherwise
-  std::uint32_t repeats = 0;         // measurements behind measured_seconds
-  double spread_seconds = 0;         // of those measurements
+  double measured_seconds = 0;  // stage kReal; 0 otherwise
+  std::uint32_t repeats = 0;    // measurements behind measured_seconds
+  double spread_seconds = 0;    // of those measurements
 
   // One entry a step, m = operation count entries in all, in the order of the decisions.
-  std::vector<OperationId> operations;              // SEL's choices
-  std::vector<DeviceId> devices;                    // PLC's choices
-  std::vector<float> select_log_probabilities;      // of the behaviour policy
+  std::vector<OperationId> operations;          // SEL's choices
+  std::vector<DeviceId> devices;                // PLC's choices
+  std::vector<float> select_log_probabilities;  // of the behaviour policy
   std::vector<float> place_log_probabilities;
 
   Assignment assignment() const {

@@ -1,0 +1,78 @@
+#include "actors/learned_policy.h"
+
+#include <algorithm>
+
+namespace doppler {
+
+// With epsilon-greedy the log-probability stays that of the policy itself: it is what the learner
+// corrects against.
+
+OperationChoice LearnedNodePolicy::select(const Episode& episode, RandomStream& random) {
+  const auto candidates = episode.candidates();
+  const double total = head_->total(candidates);
+  OperationId chosen = candidates.front();
+  if (exploration_.epsilon > 0 && random.next_unit() < exploration_.epsilon) {
+    chosen = candidates[random.next_below(candidates.size())];
+  } else if (exploration_.greedy) {
+    for (OperationId candidate : candidates) {
+      const double weight = head_->weight(candidate);
+      const double best = head_->weight(chosen);
+      if (weight > best || (weight == best && candidate < chosen)) chosen = candidate;
+    }
+  } else if (candidates.size() > 1) {
+    double rest = random.next_unit() * total;
+    // Rounding may leave a rest behind the last weight; the last candidate takes it.
+    chosen = candidates.back();
+    for (OperationId candidate : candidates) {
+      rest -= head_->weight(candidate);
+      if (rest < 0) {
+        chosen = candidate;
+        break;
+      }
+    }
+  }
+  return {chosen, head_->log_probability(chosen, total)};
+}
+
+LearnedDevicePolicy::LearnedDevicePolicy(const HeadShape& shape, const HeadTables& tables,
+                                         const HeadWeights& weights, std::size_t device_count,
+                                         const Exploration& exploration)
+    : head_(shape, device_count),
+      tables_(&tables),
+      weights_(&weights),
+      exploration_(exploration),
+      scores_(device_count),
+      probabilities_(device_count) {}
+
+void LearnedDevicePolicy::begin_episode() {
+  head_.reset(*tables_, *weights_);
+}
+
+DeviceChoice LearnedDevicePolicy::choose(const Episode& episode, RandomStream& random) {
+  head_.score(episode.selected(), episode.features(), scores_);
+  const float log_total = softmax(scores_, probabilities_);
+  std::size_t chosen = 0;
+  if (exploration_.epsilon > 0 && random.next_unit() < exploration_.epsilon) {
+    chosen = random.next_below(scores_.size());
+  } else if (exploration_.greedy) {
+    chosen = static_cast<std::size_t>(std::max_element(scores_.begin(), scores_.end()) -
+                                      scores_.begin());
+  } else {
+    double rest = random.next_unit();
+    chosen = scores_.size() - 1;
+    for (std::size_t d = 0; d < scores_.size(); ++d) {
+      rest -= static_cast<double>(probabilities_[d]);
+      if (rest < 0) {
+        chosen = d;
+        break;
+      }
+    }
+  }
+  return {DeviceId(static_cast<std::int32_t>(chosen)), scores_[chosen] - log_total};
+}
+
+void LearnedDevicePolicy::placed(OperationId operation, DeviceId device) {
+  head_.add(operation, device);
+}
+
+}  // namespace doppler

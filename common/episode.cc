@@ -1,0 +1,164 @@
+#include "common/episode.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/check.h"
+
+namespace doppler {
+namespace {
+
+// The time of the operation in which an average tick of work is spent: large operations set the
+// scale, and the many tiny ones of a transformer do not.
+double characteristic_time(const CostTable& costs) {
+  double work = 0;
+  double weighted = 0;
+  for (std::size_t o = 0; o < costs.graph().operation_count(); ++o) {
+    const auto time =
+        static_cast<double>(costs.mean_compute(OperationId(static_cast<int>(o))).ticks());
+    work += time;
+    weighted += time * time;
+  }
+  return work > 0 ? weighted / work : 1.0;
+}
+
+float squash(float x) {
+  return x / (1.0F + std::abs(x));
+}
+
+}  // namespace
+
+Episode::Episode(const CostTable& costs)
+    : costs_(&costs),
+      devices_(static_cast<std::size_t>(costs.device_count())),
+      per_time_scale_(static_cast<float>(1.0 / characteristic_time(costs))) {
+  const std::size_t n = costs.graph().operation_count();
+  candidates_.reserve(n);
+  candidate_position_.assign(n, -1);
+  waiting_inputs_.assign(n, 0);
+  device_.assign(n, DeviceId());
+  start_.assign(n, SimTime(0));
+  end_.assign(n, SimTime(0));
+  device_free_.resize(devices_);
+  load_.resize(devices_);
+  earliest_start_.resize(devices_);
+  inputs_arrive_.resize(devices_);
+  first_predecessor_.resize(devices_);
+  last_predecessor_.resize(devices_);
+  features_.resize(devices_ * kPlaceFeatureCount);
+  reset();
+}
+
+void Episode::reset() {
+  const Graph& graph = costs_->graph();
+  placed_count_ = 0;
+  selected_ = OperationId();
+  candidates_.clear();
+  for (std::size_t o = 0; o < graph.operation_count(); ++o) {
+    const OperationId id(static_cast<std::int32_t>(o));
+    waiting_inputs_[id] = static_cast<std::int32_t>(graph.in_degree(id));
+    candidate_position_[id] = -1;
+    if (waiting_inputs_[id] == 0) {
+      candidate_position_[id] = static_cast<std::int32_t>(candidates_.size());
+      candidates_.push_back(id);
+    }
+  }
+  std::fill(device_free_.begin(), device_free_.end(), SimTime(0));
+  std::fill(load_.begin(), load_.end(), SimTime(0));
+  estimated_makespan_ = SimTime(0);
+}
+
+void Episode::select(OperationId operation) {
+  DP_CHECK(is_candidate(operation));
+  selected_ = operation;
+  const Graph& graph = costs_->graph();
+  const auto predecessors = graph.predecessors(operation);
+  const auto in_edges = graph.in_edges(operation);
+
+  std::fill(inputs_arrive_.begin(), inputs_arrive_.end(), SimTime(0));
+  std::fill(features_.begin(), features_.end(), 0.0F);
+  const auto feature = [&](std::size_t d, PlaceFeature f) -> float& {
+    return features_[d * kPlaceFeatureCount + static_cast<std::size_t>(f)];
+  };
+
+  std::fill(first_predecessor_.begin(), first_predecessor_.end(), OperationId());
+  std::fill(last_predecessor_.begin(), last_predecessor_.end(), OperationId());
+  float transfer_sum = 0;
+  for (std::size_t i = 0; i < predecessors.size(); ++i) {
+    const OperationId p = predecessors[i];
+    const DeviceId home = device_[p];
+    const SimTime end = end_[p];
+    for (std::size_t d = 0; d < devices_; ++d) {
+      const SimTime arrival =
+          end + costs_->transfer(in_edges[i], home, DeviceId(static_cast<std::int32_t>(d)));
+      inputs_arrive_[d] = std::max(inputs_arrive_[d], arrival);
+    }
+    feature(home.index(), PlaceFeature::kPredecessorCompute) +=
+        static_cast<float>(costs_->compute(p, home).ticks());
+    OperationId& first = first_predecessor_[home.index()];
+    if (first.value() < 0 || start_[p] < start_[first]) first = p;
+    OperationId& last = last_predecessor_[home.index()];
+    if (last.value() < 0 || end > end_[last]) last = p;
+    const auto transfer = static_cast<float>(costs_->mean_transfer(in_edges[i]).ticks());
+    transfer_sum += transfer;
+    feature(home.index(), PlaceFeature::kLocalInputs) += transfer;
+  }
+
+  SimTime earliest = SimTime::max();
+  SimTime least_load = SimTime::max();
+  for (std::size_t d = 0; d < devices_; ++d) {
+    earliest_start_[d] = std::max(inputs_arrive_[d], device_free_[d]);
+    earliest = std::min(earliest, earliest_start_[d]);
+    least_load = std::min(least_load, load_[d]);
+  }
+  const auto relative = [&](SimTime time, SimTime origin) {
+    return squash(static_cast<float>((time - origin).ticks()) * per_time_scale_);
+  };
+  for (std::size_t d = 0; d < devices_; ++d) {
+    feature(d, PlaceFeature::kLoad) = relative(load_[d], least_load);
+    float& compute = feature(d, PlaceFeature::kPredecessorCompute);
+    compute = squash(compute * per_time_scale_);
+    if (first_predecessor_[d].value() >= 0) {
+      feature(d, PlaceFeature::kPredecessorFirstStart) =
+          relative(start_[first_predecessor_[d]], earliest);
+      feature(d, PlaceFeature::kPredecessorLastEnd) =
+          relative(end_[last_predecessor_[d]], earliest);
+    }
+    feature(d, PlaceFeature::kEarliestStart) = relative(earliest_start_[d], earliest);
+    feature(d, PlaceFeature::kInputsArrive) = relative(inputs_arrive_[d], earliest);
+    if (transfer_sum > 0) feature(d, PlaceFeature::kLocalInputs) /= transfer_sum;
+    feature(d, PlaceFeature::kIsEarliest) = earliest_start_[d] == earliest ? 1.0F : 0.0F;
+  }
+}
+
+void Episode::place(DeviceId device) {
+  DP_CHECK(selected_.value() >= 0);
+  DP_CHECK(device.value() >= 0);
+  DP_CHECK_LT(device.index(), devices_);
+  const OperationId operation = selected_;
+  selected_ = OperationId();
+  const SimTime start = earliest_start_[device.index()];
+  const SimTime end = start + costs_->compute(operation, device);
+  device_[operation] = device;
+  start_[operation] = start;
+  end_[operation] = end;
+  device_free_[device.index()] = end;
+  load_[device.index()] += costs_->compute(operation, device);
+  estimated_makespan_ = std::max(estimated_makespan_, end);
+  ++placed_count_;
+
+  const auto position = static_cast<std::size_t>(candidate_position_[operation]);
+  const OperationId last = candidates_.back();
+  candidates_[position] = last;
+  candidate_position_[last] = static_cast<std::int32_t>(position);
+  candidates_.pop_back();
+  candidate_position_[operation] = -1;
+  for (OperationId successor : costs_->graph().successors(operation)) {
+    if (--waiting_inputs_[successor] == 0) {
+      candidate_position_[successor] = static_cast<std::int32_t>(candidates_.size());
+      candidates_.push_back(successor);
+    }
+  }
+}
+
+}  // namespace doppler

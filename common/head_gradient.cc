@@ -1,0 +1,312 @@
+#include "common/head_gradient.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/check.h"
+#include "common/vec8.h"
+
+namespace doppler {
+namespace {
+
+void add_to(std::vector<float>& sum, const std::vector<float>& other) {
+  DP_CHECK_EQ(sum.size(), other.size());
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += other[i];
+}
+
+struct DecisionLoss {
+  float chosen_coefficient = 0;  // d loss / d log pi(chosen)
+  float value = 0;
+};
+
+// Of the clipped surrogate: its gradient is that of ratio * advantage, or nothing where the clip
+// holds.
+DecisionLoss surrogate(float log_probability, float behaviour_log_probability, const LossTerm& term,
+                       ReplayStatistics& statistics) {
+  if (term.clip_ratio <= 0) return {-term.advantage, -term.advantage * log_probability};
+  const float ratio = std::exp(log_probability - behaviour_log_probability);
+  const bool clipped =
+      term.advantage > 0 ? ratio > 1.0F + term.clip_ratio : ratio < 1.0F - term.clip_ratio;
+  if (clipped) {
+    ++statistics.clipped_decisions;
+    const float bound = term.advantage > 0 ? 1.0F + term.clip_ratio : 1.0F - term.clip_ratio;
+    return {0.0F, -term.advantage * bound};
+  }
+  return {-term.advantage * ratio, -term.advantage * ratio};
+}
+
+float entropy_of(std::span<const float> probabilities) {
+  float entropy = 0;
+  for (float p : probabilities) {
+    if (p > 0) entropy -= p * std::log(p);
+  }
+  return entropy;
+}
+
+}  // namespace
+
+void HeadGradients::reset(const HeadShape& shape, std::size_t operation_count) {
+  tables.select_scores.assign(operation_count, 0.0F);
+  tables.place_rows.assign(operation_count * shape.row_width(), 0.0F);
+  weights.feature_to_hidden.assign(kPlaceFeatureCount * shape.place_hidden, 0.0F);
+  weights.hidden_to_score.assign(shape.place_hidden, 0.0F);
+}
+
+void HeadGradients::add(const HeadGradients& other) {
+  add_to(tables.select_scores, other.tables.select_scores);
+  add_to(tables.place_rows, other.tables.place_rows);
+  add_to(weights.feature_to_hidden, other.weights.feature_to_hidden);
+  add_to(weights.hidden_to_score, other.weights.hidden_to_score);
+}
+
+HeadGradient::HeadGradient(const HeadShape& shape, const CostTable& costs, const Levels& levels,
+                           SelectPolicy select_policy, PlacePolicy place_policy)
+    : shape_(shape),
+      costs_(&costs),
+      levels_(&levels),
+      select_policy_(select_policy),
+      place_policy_(place_policy),
+      devices_(static_cast<std::size_t>(costs.device_count())),
+      episode_(costs),
+      place_head_(shape, devices_) {
+  const std::size_t steps = costs.graph().operation_count();
+  features_.resize(steps * devices_ * kPlaceFeatureCount);
+  aggregates_.resize(steps * devices_ * shape.contribution_width());
+  score_gradients_.resize(steps * devices_);
+  scores_.resize(devices_);
+  probabilities_.resize(std::max(steps, devices_));
+  targets_.resize(std::max(steps, devices_));
+  aggregate_gradients_.resize(devices_ * shape.contribution_width());
+}
+
+bool HeadGradient::replays(const Trajectory& trajectory) {
+  const std::size_t steps = costs_->graph().operation_count();
+  if (trajectory.operations.size() != steps || trajectory.devices.size() != steps ||
+      trajectory.select_log_probabilities.size() != steps ||
+      trajectory.place_log_probabilities.size() != steps) {
+    return false;
+  }
+  // Each operation once, each after its predecessors.
+  std::vector<float>& placed = targets_;
+  std::fill(placed.begin(), placed.begin() + static_cast<std::ptrdiff_t>(steps), 0.0F);
+  for (std::size_t i = 0; i < steps; ++i) {
+    const OperationId operation = trajectory.operations[i];
+    const DeviceId device = trajectory.devices[i];
+    if (operation.value() < 0 || operation.index() >= steps || placed[operation.index()] != 0) {
+      return false;
+    }
+    if (device.value() < 0 || device.index() >= devices_) return false;
+    for (OperationId predecessor : costs_->graph().predecessors(operation)) {
+      if (placed[predecessor.index()] == 0) return false;
+    }
+    placed[operation.index()] = 1;
+  }
+  return true;
+}
+
+std::optional<ReplayStatistics> HeadGradient::add(const Trajectory& trajectory,
+                                                  const HeadTables& tables,
+                                                  const HeadWeights& weights,
+                                                  const SelectHead& select_head,
+                                                  const LossTerm& term, HeadGradients& gradients) {
+  if (!replays(trajectory)) return std::nullopt;
+  ReplayStatistics statistics;
+  episode_.reset();
+  place_head_.reset(tables, weights);
+  const std::size_t feature_slice = devices_ * kPlaceFeatureCount;
+  const std::size_t aggregate_slice = devices_ * shape_.contribution_width();
+  for (std::size_t step = 0; step < trajectory.operations.size(); ++step) {
+    const OperationId operation = trajectory.operations[step];
+    if (select_policy_ == SelectPolicy::kLearned) {
+      replay_select(trajectory, step, select_head, term, gradients, statistics);
+    }
+    episode_.select(operation);
+    if (place_policy_ == PlacePolicy::kLearned) {
+      const auto features = episode_.features();
+      std::copy(features.begin(), features.end(),
+                features_.begin() + static_cast<std::ptrdiff_t>(step * feature_slice));
+      const auto aggregates = place_head_.aggregates();
+      std::copy(aggregates.begin(), aggregates.end(),
+                aggregates_.begin() + static_cast<std::ptrdiff_t>(step * aggregate_slice));
+      place_head_.score(operation, features, scores_);
+      replay_place(trajectory, step, term, statistics);
+      place_head_.add(operation, trajectory.devices[step]);
+    }
+    episode_.place(trajectory.devices[step]);
+  }
+  if (place_policy_ == PlacePolicy::kLearned) {
+    backward_place(trajectory, tables, weights, gradients);
+  }
+  return statistics;
+}
+
+void HeadGradient::replay_select(const Trajectory& trajectory, std::size_t step,
+                                 const SelectHead& select_head, const LossTerm& term,
+                                 HeadGradients& gradients, ReplayStatistics& statistics) {
+  const auto candidates = episode_.candidates();
+  const OperationId chosen = trajectory.operations[step];
+  const double total = select_head.total(candidates);
+  const float log_probability = select_head.log_probability(chosen, total);
+  statistics.select_log_probability += static_cast<double>(log_probability);
+  if (candidates.size() == 1) return;  // no decision, no gradient
+
+  const auto per_total = static_cast<float>(1.0 / total);
+  const std::span probabilities(probabilities_.data(), candidates.size());
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    probabilities[c] = static_cast<float>(select_head.weight(candidates[c])) * per_total;
+  }
+  const float entropy = entropy_of(probabilities);
+  statistics.select_entropy += static_cast<double>(entropy);
+  std::vector<float>& score_gradients = gradients.tables.select_scores;
+
+  if (term.kind == LossKind::kImitation) {
+    const std::span targets(targets_.data(), candidates.size());
+    std::fill(targets.begin(), targets.end(), 0.0F);
+    if (term.teacher == Teacher::kCriticalPath) {
+      SimTime largest(-1);
+      for (OperationId candidate : candidates) {
+        largest = std::max(largest, levels_->bottom_level[candidate]);
+      }
+      float count = 0;
+      for (std::size_t c = 0; c < candidates.size(); ++c) {
+        targets[c] = levels_->bottom_level[candidates[c]] == largest ? 1.0F : 0.0F;
+        count += targets[c];
+      }
+      for (float& target : targets) target /= count;
+    } else {
+      for (std::size_t c = 0; c < candidates.size(); ++c) {
+        targets[c] = candidates[c] == chosen ? 1.0F : 0.0F;
+      }
+    }
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      if (targets[c] > 0) {
+        statistics.loss -=
+            static_cast<double>(targets[c] * select_head.log_probability(candidates[c], total));
+      }
+      score_gradients[candidates[c].index()] += term.weight * (probabilities[c] - targets[c]);
+    }
+    return;
+  }
+
+  const float behaviour = trajectory.select_log_probabilities[step];
+  statistics.largest_log_probability_difference = std::max(
+      statistics.largest_log_probability_difference, std::abs(log_probability - behaviour));
+  const DecisionLoss loss = surrogate(log_probability, behaviour, term, statistics);
+  statistics.loss += static_cast<double>(loss.value - term.entropy_weight * entropy);
+  const float coefficient = term.weight * loss.chosen_coefficient;
+  const float bonus = term.weight * term.entropy_weight;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    const float p = probabilities[c];
+    float gradient = -coefficient * p;
+    if (p > 0) gradient += bonus * p * (std::log(p) + entropy);
+    score_gradients[candidates[c].index()] += gradient;
+  }
+  score_gradients[chosen.index()] += coefficient;
+}
+
+void HeadGradient::replay_place(const Trajectory& trajectory, std::size_t step,
+                                const LossTerm& term, ReplayStatistics& statistics) {
+  const std::span probabilities(probabilities_.data(), devices_);
+  const std::span gradients(score_gradients_.data() + step * devices_, devices_);
+  const std::size_t chosen = trajectory.devices[step].index();
+  const float log_total = softmax(scores_, probabilities);
+  const float log_probability = scores_[chosen] - log_total;
+  float entropy = 0;
+  for (std::size_t d = 0; d < devices_; ++d) {
+    entropy -= probabilities[d] * (scores_[d] - log_total);
+  }
+  statistics.place_log_probability += static_cast<double>(log_probability);
+  statistics.place_entropy += static_cast<double>(entropy);
+
+  if (term.kind == LossKind::kImitation) {
+    const std::span targets(targets_.data(), devices_);
+    float count = 0;
+    for (std::size_t d = 0; d < devices_; ++d) {
+      if (term.teacher == Teacher::kCriticalPath) {
+        targets[d] = episode_.features()[d * kPlaceFeatureCount +
+                                         static_cast<std::size_t>(PlaceFeature::kIsEarliest)];
+      } else {
+        targets[d] = d == chosen ? 1.0F : 0.0F;
+      }
+      count += targets[d];
+    }
+    for (std::size_t d = 0; d < devices_; ++d) {
+      const float target = targets[d] / count;
+      statistics.loss -= static_cast<double>(target * (scores_[d] - log_total));
+      gradients[d] = term.weight * (probabilities[d] - target);
+    }
+    return;
+  }
+
+  const float behaviour = trajectory.place_log_probabilities[step];
+  statistics.largest_log_probability_difference = std::max(
+      statistics.largest_log_probability_difference, std::abs(log_probability - behaviour));
+  const DecisionLoss loss = surrogate(log_probability, behaviour, term, statistics);
+  statistics.loss += static_cast<double>(loss.value - term.entropy_weight * entropy);
+  const float coefficient = term.weight * loss.chosen_coefficient;
+  const float bonus = term.weight * term.entropy_weight;
+  for (std::size_t d = 0; d < devices_; ++d) {
+    const float p = probabilities[d];
+    gradients[d] = -coefficient * p + bonus * p * (scores_[d] - log_total + entropy);
+  }
+  gradients[chosen] += coefficient;
+}
+
+void HeadGradient::backward_place(const Trajectory& trajectory, const HeadTables& tables,
+                                  const HeadWeights& weights, HeadGradients& gradients) {
+  const std::size_t rank = shape_.aggregate_rank;
+  const std::size_t hidden_width = shape_.place_hidden;
+  const std::size_t width = shape_.contribution_width();
+  const std::size_t row_width = shape_.row_width();
+  std::fill(aggregate_gradients_.begin(), aggregate_gradients_.end(), 0.0F);
+
+  for (std::size_t step = trajectory.operations.size(); step-- > 0;) {
+    const std::size_t o = trajectory.operations[step].index();
+    const float* row = tables.place_rows.data() + o * row_width;
+    float* row_gradient = gradients.tables.place_rows.data() + o * row_width;
+
+    // What the operation added to its device's aggregate was seen by every later step.
+    const float* seen = aggregate_gradients_.data() + trajectory.devices[step].index() * width;
+    float* contribution_gradient = row_gradient + shape_.contribution_at();
+    for (std::size_t i = 0; i < width; i += 8) {
+      store8(contribution_gradient + i, load8(contribution_gradient + i) + load8(seen + i));
+    }
+
+    for (std::size_t d = 0; d < devices_; ++d) {
+      const Vec8 g = broadcast8(score_gradients_[step * devices_ + d]);
+      const float* y = features_.data() + (step * devices_ + d) * kPlaceFeatureCount;
+      const float* aggregate = aggregates_.data() + (step * devices_ + d) * width;
+      float* aggregate_gradient = aggregate_gradients_.data() + d * width;
+      store8(row_gradient, load8(row_gradient) + g * load8(y));
+      for (std::size_t r = 0; r < rank; r += 8) {
+        float* affinity_gradient = row_gradient + shape_.affinity_at() + r;
+        store8(affinity_gradient, load8(affinity_gradient) + g * load8(aggregate + r));
+        store8(aggregate_gradient + r,
+               load8(aggregate_gradient + r) + g * load8(row + shape_.affinity_at() + r));
+      }
+      for (std::size_t k = 0; k < hidden_width; k += 8) {
+        // The same sum in the same order as PlaceHead::score.
+        Vec8 hidden = load8(row + shape_.hidden_at() + k) + load8(aggregate + rank + k);
+        const float* column = weights.feature_to_hidden.data() + k;
+        for (std::size_t f = 0; f < kPlaceFeatureCount; ++f) {
+          hidden += broadcast8(y[f]) * load8(column + f * hidden_width);
+        }
+        float* score_gradient = gradients.weights.hidden_to_score.data() + k;
+        store8(score_gradient, load8(score_gradient) + g * positive_part(hidden));
+        const Vec8 through = g * load8(weights.hidden_to_score.data() + k);
+        const Vec8 hidden_gradient = hidden > 0 ? through : Vec8{};
+        float* bias_gradient = row_gradient + shape_.hidden_at() + k;
+        store8(bias_gradient, load8(bias_gradient) + hidden_gradient);
+        store8(aggregate_gradient + rank + k,
+               load8(aggregate_gradient + rank + k) + hidden_gradient);
+        float* column_gradient = gradients.weights.feature_to_hidden.data() + k;
+        for (std::size_t f = 0; f < kPlaceFeatureCount; ++f) {
+          float* at = column_gradient + f * hidden_width;
+          store8(at, load8(at) + broadcast8(y[f]) * hidden_gradient);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace doppler

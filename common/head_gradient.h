@@ -1,0 +1,107 @@
+// HeadGradient: replays trajectories and adds up the gradient of a loss with respect to the tables
+// and weights of the heads, by hand-written reverse mode. The encoder's gradient follows from the
+// tables' by automatic differentiation in the learner; whoever has the heads (a worker too) can
+// compute this part.
+//
+// Losses, per trajectory, to be minimised:
+//   policy gradient: - sum over decisions of advantage * min-clipped ratio - entropy_weight *
+//   (entropy of SEL and PLC) imitation:       - sum over decisions of sum_a target(a) log pi(a),
+//   the target of ties shared equally
+#ifndef DOPPLER_COMMON_HEAD_GRADIENT_H_
+#define DOPPLER_COMMON_HEAD_GRADIENT_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/config.h"
+#include "common/cost_table.h"
+#include "common/episode.h"
+#include "common/heads.h"
+#include "common/levels.h"
+#include "common/trajectory.h"
+
+namespace doppler {
+
+// Same shapes as the tables and weights that they are gradients of.
+struct HeadGradients {
+  HeadTables tables;
+  HeadWeights weights;
+
+  void reset(const HeadShape& shape, std::size_t operation_count);
+  void add(const HeadGradients& other);
+};
+
+// What a replay found, summed over the decisions of one trajectory.
+struct ReplayStatistics {
+  double select_log_probability = 0;
+  double place_log_probability = 0;
+  double select_entropy = 0;
+  double place_entropy = 0;
+  double loss = 0;
+  std::int64_t clipped_decisions = 0;
+  float largest_log_probability_difference = 0;  // replayed against the behaviour policy's
+};
+
+enum class LossKind { kPolicyGradient, kImitation };
+
+// How one trajectory enters the batch's loss.
+struct LossTerm {
+  LossKind kind = LossKind::kPolicyGradient;
+  float weight = 1;  // of the whole trajectory
+  // kPolicyGradient:
+  float advantage = 0;
+  float entropy_weight = 0;
+  float clip_ratio = 0;  // c: a decision whose importance ratio left [1 - c, 1 + c] in the
+                         // advantage's direction adds nothing; 0: no ratio at all (plain REINFORCE)
+  // kImitation: the critical path's targets are all candidates of maximal bottom level and all
+  // devices of earliest start; another teacher's are the decisions of the trajectory.
+  Teacher teacher = Teacher::kCriticalPath;
+};
+
+class HeadGradient {
+ public:
+  // The costs, levels, tables and weights must outlive it. Not thread-safe: one a thread. No
+  // allocation after construction.
+  HeadGradient(const HeadShape& shape, const CostTable& costs, const Levels& levels,
+               SelectPolicy select_policy, PlacePolicy place_policy);
+
+  // Adds the gradient of one trajectory's loss. Nothing is added, and nullopt returned, when the
+  // trajectory does not replay on this graph (wrong length, an operation that is no candidate, a
+  // device out of range).
+  std::optional<ReplayStatistics> add(const Trajectory& trajectory, const HeadTables& tables,
+                                      const HeadWeights& weights, const SelectHead& select_head,
+                                      const LossTerm& term, HeadGradients& gradients);
+
+ private:
+  bool replays(const Trajectory& trajectory);
+  void replay_select(const Trajectory& trajectory, std::size_t step, const SelectHead& select_head,
+                     const LossTerm& term, HeadGradients& gradients, ReplayStatistics& statistics);
+  void replay_place(const Trajectory& trajectory, std::size_t step, const LossTerm& term,
+                    ReplayStatistics& statistics);
+  void backward_place(const Trajectory& trajectory, const HeadTables& tables,
+                      const HeadWeights& weights, HeadGradients& gradients);
+
+  HeadShape shape_;
+  const CostTable* costs_;
+  const Levels* levels_;
+  SelectPolicy select_policy_;
+  PlacePolicy place_policy_;
+  std::size_t devices_;
+  Episode episode_;
+  PlaceHead place_head_;
+
+  // One slice a step, kept for the reverse pass.
+  std::vector<float> features_;         // [steps, devices, kPlaceFeatureCount]
+  std::vector<float> aggregates_;       // [steps, devices, contribution_width]
+  std::vector<float> score_gradients_;  // [steps, devices]
+  // Within a step.
+  std::vector<float> scores_;               // [devices]
+  std::vector<float> probabilities_;        // [candidates] or [devices]
+  std::vector<float> targets_;              // [candidates] or [devices]
+  std::vector<float> aggregate_gradients_;  // [devices, contribution_width]
+};
+
+}  // namespace doppler
+
+#endif  // DOPPLER_COMMON_HEAD_GRADIENT_H_

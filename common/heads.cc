@@ -1,0 +1,97 @@
+#include "common/heads.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/check.h"
+#include "common/vec8.h"
+
+namespace doppler {
+
+static_assert(kPlaceFeatureCount == 8,
+              "PlaceHead::score holds the features of a device in one Vec8");
+
+SelectHead::SelectHead(std::span<const float> select_scores)
+    : largest_(*std::max_element(select_scores.begin(), select_scores.end())),
+      scores_(select_scores) {
+  weights_.reserve(select_scores.size());
+  for (float score : select_scores) {
+    weights_.push_back(std::exp(static_cast<double>(score) - static_cast<double>(largest_)));
+  }
+}
+
+double SelectHead::total(std::span<const OperationId> candidates) const {
+  double sum = 0;
+  for (OperationId candidate : candidates) sum += weights_[candidate.index()];
+  return sum;
+}
+
+float SelectHead::log_probability(OperationId operation, double total) const {
+  return static_cast<float>(static_cast<double>(scores_[operation.index()]) -
+                            static_cast<double>(largest_) - std::log(total));
+}
+
+PlaceHead::PlaceHead(const HeadShape& shape, std::size_t device_count)
+    : shape_(shape),
+      device_count_(device_count),
+      aggregates_(device_count * shape.contribution_width(), 0.0F) {
+  DP_CHECK_EQ(shape.aggregate_rank % 8, 0U);
+  DP_CHECK_EQ(shape.place_hidden % 8, 0U);
+}
+
+void PlaceHead::reset(const HeadTables& tables, const HeadWeights& weights) {
+  DP_CHECK_EQ(tables.place_rows.size(), tables.select_scores.size() * shape_.row_width());
+  DP_CHECK_EQ(weights.feature_to_hidden.size(), kPlaceFeatureCount * shape_.place_hidden);
+  DP_CHECK_EQ(weights.hidden_to_score.size(), shape_.place_hidden);
+  tables_ = &tables;
+  weights_ = &weights;
+  std::fill(aggregates_.begin(), aggregates_.end(), 0.0F);
+}
+
+void PlaceHead::score(OperationId operation, std::span<const float> features,
+                      std::span<float> scores) const {
+  const float* row = tables_->place_rows.data() + operation.index() * shape_.row_width();
+  const float* affinity = row + shape_.affinity_at();
+  const float* hidden_bias = row + shape_.hidden_at();
+  const Vec8 feature_weights = load8(row);
+  for (std::size_t d = 0; d < device_count_; ++d) {
+    const float* y = features.data() + d * kPlaceFeatureCount;
+    const float* aggregate = aggregates_.data() + d * shape_.contribution_width();
+    Vec8 sum = feature_weights * load8(y);
+    for (std::size_t r = 0; r < shape_.aggregate_rank; r += 8) {
+      sum += load8(affinity + r) * load8(aggregate + r);
+    }
+    for (std::size_t k = 0; k < shape_.place_hidden; k += 8) {
+      Vec8 hidden = load8(hidden_bias + k) + load8(aggregate + shape_.aggregate_rank + k);
+      const float* column = weights_->feature_to_hidden.data() + k;
+      for (std::size_t f = 0; f < kPlaceFeatureCount; ++f) {
+        hidden += broadcast8(y[f]) * load8(column + f * shape_.place_hidden);
+      }
+      sum += load8(weights_->hidden_to_score.data() + k) * positive_part(hidden);
+    }
+    scores[d] = sum8(sum);
+  }
+}
+
+void PlaceHead::add(OperationId operation, DeviceId device) {
+  const float* contribution = tables_->place_rows.data() + operation.index() * shape_.row_width() +
+                              shape_.contribution_at();
+  float* aggregate = aggregates_.data() + device.index() * shape_.contribution_width();
+  for (std::size_t i = 0; i < shape_.contribution_width(); i += 8) {
+    store8(aggregate + i, load8(aggregate + i) + load8(contribution + i));
+  }
+}
+
+float softmax(std::span<const float> scores, std::span<float> probabilities) {
+  const float largest = *std::max_element(scores.begin(), scores.end());
+  float sum = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    probabilities[i] = std::exp(scores[i] - largest);
+    sum += probabilities[i];
+  }
+  const float scale = 1.0F / sum;
+  for (float& p : probabilities) p *= scale;
+  return largest + std::log(sum);
+}
+
+}  // namespace doppler

@@ -1,0 +1,104 @@
+// The heads of both policies, in factorised form (paper, section 4.2; semantics: "Policies").
+//
+// The encoder runs once per (graph, weight version) in the learner. All that depends on it alone
+// arrives here as tables: SEL's score of each operation, and one row per operation for PLC. For
+// operation v and device d with features Y[v, d],
+//   score(v, d) = w[v].Y[v,d] + a[v].A[d] + u.relu(p[v] + P[d] + Y[v,d] F)
+// where A[d] and P[d] are the sums of the rows a' and p' of the operations already on d. Nothing
+// has a shape that depends on the number of devices, and scores follow a relabelling of equal
+// devices.
+//
+// The same code scores in the actor and in the learner's replay. Plain data may be shared between
+// threads that only read.
+#ifndef DOPPLER_COMMON_HEADS_H_
+#define DOPPLER_COMMON_HEADS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/episode.h"
+#include "common/ids.h"
+
+namespace doppler {
+
+struct HeadShape {
+  std::size_t aggregate_rank = 8;  // width of a and a'; a multiple of 8
+  std::size_t place_hidden = 16;   // width of p, p' and u; a multiple of 8
+
+  // A row is [w | a | p | a' | p'].
+  std::size_t affinity_at() const { return kPlaceFeatureCount; }
+  std::size_t hidden_at() const { return affinity_at() + aggregate_rank; }
+  std::size_t contribution_at() const { return hidden_at() + place_hidden; }
+  std::size_t contribution_width() const { return aggregate_rank + place_hidden; }
+  std::size_t row_width() const { return contribution_at() + contribution_width(); }
+  bool operator==(const HeadShape&) const = default;
+};
+
+// Of one graph under one weight version.
+struct HeadTables {
+  std::vector<float> select_scores;  // [operations]
+  std::vector<float> place_rows;     // [operations, HeadShape::row_width()] row-major
+  bool operator==(const HeadTables&) const = default;
+};
+
+// Shared by all graphs.
+struct HeadWeights {
+  std::vector<float> feature_to_hidden;  // F: [kPlaceFeatureCount, place_hidden] row-major
+  std::vector<float> hidden_to_score;    // u: [place_hidden]
+  bool operator==(const HeadWeights&) const = default;
+};
+
+// SEL: a softmax of the select scores over the candidates. Precomputed for one HeadTables.
+class SelectHead {
+ public:
+  // Scores must be finite.
+  explicit SelectHead(std::span<const float> select_scores);
+
+  // exp(score - largest score of the graph); in double, which does not underflow for spreads below
+  // 700.
+  double weight(OperationId operation) const { return weights_[operation.index()]; }
+  double total(std::span<const OperationId> candidates) const;
+  // Given total(candidates).
+  float log_probability(OperationId operation, double total) const;
+
+ private:
+  float largest_;
+  std::vector<double> weights_;  // [operations]
+  std::span<const float> scores_;
+};
+
+// PLC: the state A, P and the scores of one episode.
+class PlaceHead {
+ public:
+  PlaceHead(const HeadShape& shape, std::size_t device_count);
+
+  // Begins an episode with nothing placed. Both must outlive it.
+  void reset(const HeadTables& tables, const HeadWeights& weights);
+  // features: [devices, kPlaceFeatureCount]; scores: [devices].
+  void score(OperationId operation, std::span<const float> features, std::span<float> scores) const;
+  void add(OperationId operation, DeviceId device);
+
+  // [A | P] of a device: HeadShape::contribution_width() floats.
+  std::span<const float> aggregate(std::size_t device) const {
+    return {aggregates_.data() + device * shape_.contribution_width(), shape_.contribution_width()};
+  }
+  std::span<const float> aggregates() const {
+    return aggregates_;
+  }  // [devices, contribution_width]
+
+ private:
+  HeadShape shape_;
+  std::size_t device_count_;
+  const HeadTables* tables_ = nullptr;
+  const HeadWeights* weights_ = nullptr;
+  std::vector<float> aggregates_;
+};
+
+// probabilities = softmax(scores); returns log(sum(exp(scores))), so that log p = score - result.
+float softmax(std::span<const float> scores, std::span<float> probabilities);
+
+}  // namespace doppler
+
+#endif  // DOPPLER_COMMON_HEADS_H_

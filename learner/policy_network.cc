@@ -1,0 +1,126 @@
+#include "learner/policy_network.h"
+
+#include <cmath>
+#include <string>
+
+#include "common/random.h"
+
+namespace doppler {
+namespace {
+
+torch::Tensor column(const std::vector<float>& values) {
+  return torch::tensor(values).unsqueeze(1);
+}
+
+torch::Tensor indices(const std::vector<std::int64_t>& values) {
+  return torch::tensor(values, torch::kInt64);
+}
+
+}  // namespace
+
+GraphTensors::GraphTensors(const GraphFeatures& features)
+    : node(torch::tensor(features.node).view({features.operation_count, features.node_width})),
+      source(indices(features.source)),
+      destination(indices(features.destination)),
+      in_scale(column(features.in_scale)),
+      out_scale(column(features.out_scale)),
+      exit_path_owner(indices(features.exit_path_owner)),
+      exit_path_member(indices(features.exit_path_member)),
+      exit_path_scale(column(features.exit_path_scale)),
+      entry_path_owner(indices(features.entry_path_owner)),
+      entry_path_member(indices(features.entry_path_member)),
+      entry_path_scale(column(features.entry_path_scale)) {}
+
+PolicyNetworkImpl::PolicyNetworkImpl(const ModelConfig& config,
+                                     const std::vector<std::int64_t>& operation_counts,
+                                     std::uint64_t seed)
+    : head_shape_{.aggregate_rank = static_cast<std::size_t>(config.aggregate_rank),
+                  .place_hidden = static_cast<std::size_t>(config.place_hidden)} {
+  const std::int64_t width = config.hidden_width;
+  const std::int64_t node_width = node_feature_width();
+  const auto row_width = static_cast<std::int64_t>(head_shape_.row_width());
+  input_ = register_module("input", torch::nn::Linear(node_width, width));
+  for (std::int64_t round = 0; round < config.message_rounds; ++round) {
+    rounds_.push_back(
+        register_module("round_" + std::to_string(round), torch::nn::Linear(3 * width, width)));
+  }
+  norm_ = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})));
+  select_hidden_ =
+      register_module("select_hidden", torch::nn::Linear(3 * width + node_width, width));
+  select_score_ = register_module("select_score", torch::nn::Linear(width, 1));
+  place_row_ = register_module("place_row", torch::nn::Linear(width + node_width, row_width));
+  feature_to_hidden_ = register_parameter(
+      "feature_to_hidden",
+      torch::zeros({static_cast<std::int64_t>(kPlaceFeatureCount), config.place_hidden}));
+  hidden_to_score_ = register_parameter("hidden_to_score", torch::zeros({config.place_hidden}));
+  for (std::size_t g = 0; g < operation_counts.size(); ++g) {
+    const std::string suffix = "." + std::to_string(g);
+    select_tables_.push_back(
+        register_parameter("table_select" + suffix, torch::zeros({operation_counts[g]})));
+    place_tables_.push_back(
+        register_parameter("table_place" + suffix, torch::zeros({operation_counts[g], row_width})));
+  }
+  initialise(seed);
+}
+
+void PolicyNetworkImpl::initialise(std::uint64_t seed) {
+  torch::NoGradGuard no_grad;
+  std::uint64_t key = 0;
+  const auto fill_normal = [&](torch::Tensor& tensor, double deviation) {
+    RandomStream random(derive_seed({seed, ++key}));
+    float* values = tensor.data_ptr<float>();
+    for (std::int64_t i = 0; i < tensor.numel(); ++i) {
+      values[i] = static_cast<float>(deviation * random.next_normal());
+    }
+  };
+  const auto fill_linear = [&](torch::nn::Linear& layer, double gain) {
+    fill_normal(layer->weight, gain / std::sqrt(static_cast<double>(layer->weight.size(1))));
+    layer->bias.zero_();
+  };
+  fill_linear(input_, 1.0);
+  for (torch::nn::Linear& round : rounds_) fill_linear(round, 1.0);
+  fill_linear(select_hidden_, 1.4);
+  // Small outputs: the first policy is near to uniform, and what it learns outweighs what it began
+  // with.
+  fill_linear(select_score_, 0.1);
+  fill_linear(place_row_, 0.2);
+  fill_normal(feature_to_hidden_, 0.5);
+  fill_normal(hidden_to_score_, 0.2);
+}
+
+torch::Tensor PolicyNetworkImpl::path_mean(const torch::Tensor& h, const torch::Tensor& owner,
+                                           const torch::Tensor& member,
+                                           const torch::Tensor& scale) const {
+  return torch::zeros_like(h).index_add(0, owner, h.index_select(0, member)) * scale;
+}
+
+HeadTensors PolicyNetworkImpl::forward(const GraphTensors& graph, std::int64_t table) {
+  torch::Tensor h = torch::relu(input_(graph.node));
+  for (torch::nn::Linear& round : rounds_) {
+    const torch::Tensor from_inputs =
+        torch::zeros_like(h).index_add(0, graph.destination, h.index_select(0, graph.source)) *
+        graph.in_scale;
+    const torch::Tensor from_outputs =
+        torch::zeros_like(h).index_add(0, graph.source, h.index_select(0, graph.destination)) *
+        graph.out_scale;
+    h = h + torch::relu(round(torch::cat({h, from_inputs, from_outputs}, 1)));
+  }
+  h = norm_(h);
+  const torch::Tensor exit_path =
+      path_mean(h, graph.exit_path_owner, graph.exit_path_member, graph.exit_path_scale);
+  const torch::Tensor entry_path =
+      path_mean(h, graph.entry_path_owner, graph.entry_path_member, graph.entry_path_scale);
+  HeadTensors heads;
+  heads.select_scores =
+      select_score_(
+          torch::relu(select_hidden_(torch::cat({h, exit_path, entry_path, graph.node}, 1))))
+          .squeeze(1);
+  heads.place_rows = place_row_(torch::cat({h, graph.node}, 1));
+  if (table >= 0 && static_cast<std::size_t>(table) < select_tables_.size()) {
+    heads.select_scores = heads.select_scores + select_tables_[static_cast<std::size_t>(table)];
+    heads.place_rows = heads.place_rows + place_tables_[static_cast<std::size_t>(table)];
+  }
+  return heads;
+}
+
+}  // namespace doppler

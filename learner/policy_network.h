@@ -1,0 +1,80 @@
+// PolicyNetwork: the encoder of both policies, and the parameters of their heads, in LibTorch
+// (paper, section 4.2). Private to the learner: the only header here that shows LibTorch.
+//
+//   Z[v] -> linear -> h0 -> rounds of  h += relu(W [h | mean over inputs of h | mean over outputs
+//   of h]) -> layer norm -> H SEL:  score[v] = mlp [H[v] | mean H on the critical path to the exit
+//   | the same to the entry | Z[v]]  (+ table) PLC:  row[v]   = linear [H[v] | Z[v]] (+ table)
+// The optional table is a learned term per operation of each graph trained on; a graph without one
+// is served all the same.
+#ifndef DOPPLER_LEARNER_POLICY_NETWORK_H_
+#define DOPPLER_LEARNER_POLICY_NETWORK_H_
+
+#include <cstdint>
+#include <vector>
+
+#include <torch/torch.h>
+
+#include "common/config.h"
+#include "common/heads.h"
+#include "learner/graph_features.h"
+
+namespace doppler {
+
+// GraphFeatures as tensors.
+struct GraphTensors {
+  explicit GraphTensors(const GraphFeatures& features);
+  torch::Tensor node;               // [n, node_width]
+  torch::Tensor source;             // [edges] int64
+  torch::Tensor destination;        // [edges] int64
+  torch::Tensor in_scale;           // [n, 1]
+  torch::Tensor out_scale;          // [n, 1]
+  torch::Tensor exit_path_owner;    // int64
+  torch::Tensor exit_path_member;   // int64
+  torch::Tensor exit_path_scale;    // [n, 1]
+  torch::Tensor entry_path_owner;   // int64
+  torch::Tensor entry_path_member;  // int64
+  torch::Tensor entry_path_scale;   // [n, 1]
+};
+
+// HeadTables with gradients.
+struct HeadTensors {
+  torch::Tensor select_scores;  // [n]
+  torch::Tensor place_rows;     // [n, row_width]
+};
+
+class PolicyNetworkImpl : public torch::nn::Module {
+ public:
+  // operation_counts: of the graphs that get a table; empty with config.operation_table off.
+  // Parameters follow from the seed alone.
+  PolicyNetworkImpl(const ModelConfig& config, const std::vector<std::int64_t>& operation_counts,
+                    std::uint64_t seed);
+
+  // table: position in operation_counts, or -1 for none.
+  HeadTensors forward(const GraphTensors& graph, std::int64_t table);
+
+  const HeadShape& head_shape() const { return head_shape_; }
+  torch::Tensor& feature_to_hidden() { return feature_to_hidden_; }
+  torch::Tensor& hidden_to_score() { return hidden_to_score_; }
+
+ private:
+  torch::Tensor path_mean(const torch::Tensor& h, const torch::Tensor& owner,
+                          const torch::Tensor& member, const torch::Tensor& scale) const;
+  void initialise(std::uint64_t seed);
+
+  HeadShape head_shape_;
+  torch::nn::Linear input_{nullptr};
+  std::vector<torch::nn::Linear> rounds_;
+  torch::nn::LayerNorm norm_{nullptr};
+  torch::nn::Linear select_hidden_{nullptr};
+  torch::nn::Linear select_score_{nullptr};
+  torch::nn::Linear place_row_{nullptr};
+  torch::Tensor feature_to_hidden_;
+  torch::Tensor hidden_to_score_;
+  std::vector<torch::Tensor> select_tables_;  // [n] each
+  std::vector<torch::Tensor> place_tables_;   // [n, row_width] each
+};
+TORCH_MODULE(PolicyNetwork);
+
+}  // namespace doppler
+
+#endif  // DOPPLER_LEARNER_POLICY_NETWORK_H_

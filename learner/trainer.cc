@@ -1,0 +1,435 @@
+#include "learner/trainer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include <ATen/Parallel.h>
+
+#include "common/check.h"
+#include "common/error.h"
+#include "common/head_gradient.h"
+#include "common/symmetry.h"
+#include "learner/adam.h"
+#include "learner/policy_network.h"
+
+namespace doppler {
+namespace {
+
+constexpr double kBeta1 = 0.9;
+constexpr double kBeta2 = 0.999;
+constexpr double kEpsilon = 1e-8;
+
+// Gradients are summed within chunks of this many trajectories and then over chunks in order, so
+// that the sum does not depend on how many threads there are.
+constexpr std::size_t kChunkTrajectories = 8;
+
+std::vector<float> to_vector(const torch::Tensor& tensor) {
+  const torch::Tensor flat = tensor.detach().contiguous().view({-1});
+  return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
+}
+
+torch::Tensor from_vector(const std::vector<float>& values, torch::IntArrayRef shape) {
+  return torch::from_blob(const_cast<float*>(values.data()), shape).clone();
+}
+
+HeadTables to_tables(const HeadTensors& tensors) {
+  return {to_vector(tensors.select_scores), to_vector(tensors.place_rows)};
+}
+
+NamedTensor to_named(const std::string& name, const torch::Tensor& tensor) {
+  return {name, tensor.sizes().vec(), to_vector(tensor)};
+}
+
+GraphFeatures features_of(const TrainingGraph& graph, const ModelConfig& model) {
+  return compute_graph_features(*graph.costs, *graph.levels, symmetry_classes(graph.costs->graph()),
+                                model.identity_features);
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
+  }
+  return text + "]";
+}
+
+const NamedTensor* find(const std::vector<NamedTensor>& tensors, const std::string& name) {
+  for (const NamedTensor& tensor : tensors) {
+    if (tensor.name == name) return &tensor;
+  }
+  return nullptr;
+}
+
+// Checks before it changes anything.
+void check_fits(const std::string& name, const torch::Tensor& into, const NamedTensor* from) {
+  if (from == nullptr) {
+    throw FormatError("the checkpoint has no tensor \"" + name +
+                      "\"; it was written with another model configuration");
+  }
+  if (from->shape != into.sizes().vec()) {
+    throw FormatError("tensor \"" + name + "\" is " + shape_text(from->shape) +
+                      " in the checkpoint and " + shape_text(into.sizes().vec()) +
+                      " in this model; use the configuration that the checkpoint was written with");
+  }
+}
+
+void copy_into(torch::Tensor into, const NamedTensor& from) {
+  torch::NoGradGuard no_grad;
+  into.copy_(from_vector(from.values, from.shape));
+}
+
+}  // namespace
+
+void Adam::add(std::string name, torch::Tensor parameter, double learning_rate_factor) {
+  AdamSlot slot;
+  slot.name = std::move(name);
+  slot.mean = torch::zeros_like(parameter).detach();
+  slot.variance = torch::zeros_like(parameter).detach();
+  slot.parameter = std::move(parameter);
+  slot.learning_rate_factor = learning_rate_factor;
+  slots_.push_back(std::move(slot));
+}
+
+void Adam::step(double learning_rate) {
+  torch::NoGradGuard no_grad;
+  ++step_count_;
+  const auto count = static_cast<double>(step_count_);
+  const double mean_correction = 1.0 - std::pow(kBeta1, count);
+  const double variance_correction = 1.0 - std::pow(kBeta2, count);
+  for (AdamSlot& slot : slots_) {
+    if (!slot.parameter.grad().defined()) continue;
+    const auto rate =
+        static_cast<float>(learning_rate * slot.learning_rate_factor / mean_correction);
+    const auto per_correction = static_cast<float>(1.0 / variance_correction);
+    const torch::Tensor gradient = slot.parameter.grad().contiguous();
+    const float* g = gradient.data_ptr<float>();
+    float* m = slot.mean.data_ptr<float>();
+    float* v = slot.variance.data_ptr<float>();
+    float* p = slot.parameter.data_ptr<float>();
+    const std::int64_t size = slot.parameter.numel();
+    for (std::int64_t i = 0; i < size; ++i) {
+      m[i] = static_cast<float>(kBeta1) * m[i] + static_cast<float>(1.0 - kBeta1) * g[i];
+      v[i] = static_cast<float>(kBeta2) * v[i] + static_cast<float>(1.0 - kBeta2) * g[i] * g[i];
+      p[i] -= rate * m[i] / (std::sqrt(v[i] * per_correction) + static_cast<float>(kEpsilon));
+    }
+  }
+}
+
+struct Trainer::Impl {
+  Impl(const ModelConfig& model_config, const LearnerConfig& learner_config, Teacher teacher_policy,
+       std::vector<TrainingGraph> training_graphs, std::uint64_t seed);
+
+  void normalise_advantages(const std::vector<Trajectory>& batch);
+  void accumulate(const std::vector<Trajectory>& batch, const UpdateSettings& settings);
+  void accumulate_chunk(const std::vector<Trajectory>& batch, const UpdateSettings& settings,
+                        std::size_t chunk, std::vector<std::unique_ptr<HeadGradient>>& workspaces);
+
+  ModelConfig model;
+  LearnerConfig learner;
+  Teacher teacher;
+  std::vector<TrainingGraph> graphs;
+  std::vector<GraphTensors> graph_tensors;
+  PolicyNetwork network{nullptr};
+  Adam adam;
+
+  // Of the current update.
+  HeadWeights weights;
+  std::vector<HeadTables> tables;                        // [graphs]
+  std::vector<SelectHead> select_heads;                  // [graphs]
+  std::vector<float> advantages;                         // [batch]
+  std::vector<std::optional<ReplayStatistics>> replays;  // [batch]
+  // [threads][graphs]: workspaces are created on first use.
+  std::vector<std::vector<std::unique_ptr<HeadGradient>>> thread_workspaces;
+  std::vector<std::vector<HeadGradients>> chunk_gradients;  // [chunks][graphs]
+};
+
+Trainer::Impl::Impl(const ModelConfig& model_config, const LearnerConfig& learner_config,
+                    Teacher teacher_policy, std::vector<TrainingGraph> training_graphs,
+                    std::uint64_t seed)
+    : model(model_config),
+      learner(learner_config),
+      teacher(teacher_policy),
+      graphs(std::move(training_graphs)) {
+  std::vector<std::int64_t> operation_counts;
+  for (const TrainingGraph& graph : graphs) {
+    graph_tensors.emplace_back(features_of(graph, model));
+    operation_counts.push_back(static_cast<std::int64_t>(graph.costs->graph().operation_count()));
+  }
+  if (!model.operation_table) operation_counts.clear();
+  network = PolicyNetwork(model, operation_counts, seed);
+  for (const auto& item : network->named_parameters()) {
+    const bool is_table = item.key().rfind("table_", 0) == 0;
+    adam.add(item.key(), item.value(), is_table ? learner.table_learning_rate_factor : 1.0);
+  }
+  thread_workspaces.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, learner.threads)));
+  for (auto& workspaces : thread_workspaces) workspaces.resize(graphs.size());
+}
+
+void Trainer::Impl::normalise_advantages(const std::vector<Trajectory>& batch) {
+  advantages.assign(batch.size(), 0.0F);
+  for (std::uint32_t g = 0; g < graphs.size(); ++g) {
+    double sum = 0;
+    double count = 0;
+    for (const Trajectory& trajectory : batch) {
+      if (trajectory.graph != g) continue;
+      sum += static_cast<double>(trajectory.makespan.ticks());
+      count += 1;
+    }
+    if (count == 0) continue;
+    const double mean = sum / count;
+    double square_sum = 0;
+    for (const Trajectory& trajectory : batch) {
+      if (trajectory.graph != g) continue;
+      const double difference = static_cast<double>(trajectory.makespan.ticks()) - mean;
+      square_sum += difference * difference;
+    }
+    // Where all are equal there is nothing to learn, and nothing to divide by.
+    const double deviation = std::sqrt(square_sum / count);
+    if (deviation <= 1e-9 * mean) continue;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (batch[i].graph != g) continue;
+      advantages[i] =
+          static_cast<float>((mean - static_cast<double>(batch[i].makespan.ticks())) / deviation);
+    }
+  }
+}
+
+void Trainer::Impl::accumulate_chunk(const std::vector<Trajectory>& batch,
+                                     const UpdateSettings& settings, std::size_t chunk,
+                                     std::vector<std::unique_ptr<HeadGradient>>& workspaces) {
+  const std::size_t begin = chunk * kChunkTrajectories;
+  const std::size_t end = std::min(batch.size(), begin + kChunkTrajectories);
+  std::vector<HeadGradients>& gradients = chunk_gradients[chunk];
+  gradients.resize(graphs.size());
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    gradients[g].reset(network->head_shape(), tables[g].select_scores.size());
+  }
+  LossTerm term;
+  term.kind =
+      settings.stage == Stage::kImitation ? LossKind::kImitation : LossKind::kPolicyGradient;
+  term.weight = 1.0F / static_cast<float>(batch.size());
+  term.entropy_weight = static_cast<float>(settings.entropy_weight);
+  term.clip_ratio = static_cast<float>(learner.clip_ratio);
+  term.teacher = teacher;
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::uint32_t g = batch[i].graph;
+    if (g >= graphs.size()) continue;
+    if (!workspaces[g]) {
+      workspaces[g] = std::make_unique<HeadGradient>(network->head_shape(), *graphs[g].costs,
+                                                     *graphs[g].levels, model.select, model.place);
+    }
+    term.advantage = advantages[i];
+    replays[i] =
+        workspaces[g]->add(batch[i], tables[g], weights, select_heads[g], term, gradients[g]);
+  }
+}
+
+void Trainer::Impl::accumulate(const std::vector<Trajectory>& batch,
+                               const UpdateSettings& settings) {
+  replays.assign(batch.size(), std::nullopt);
+  const std::size_t chunk_count = (batch.size() + kChunkTrajectories - 1) / kChunkTrajectories;
+  chunk_gradients.resize(std::max(chunk_gradients.size(), chunk_count));
+  std::atomic<std::size_t> next_chunk{0};
+  const auto work = [&](std::size_t thread) {
+    for (std::size_t chunk = next_chunk++; chunk < chunk_count; chunk = next_chunk++) {
+      accumulate_chunk(batch, settings, chunk, thread_workspaces[thread]);
+    }
+  };
+  std::vector<std::jthread> helpers;
+  for (std::size_t t = 1; t < thread_workspaces.size(); ++t) helpers.emplace_back(work, t);
+  work(0);
+  helpers.clear();
+  for (std::size_t chunk = 1; chunk < chunk_count; ++chunk) {
+    for (std::size_t g = 0; g < graphs.size(); ++g) {
+      chunk_gradients[0][g].add(chunk_gradients[chunk][g]);
+    }
+  }
+}
+
+Trainer::Trainer(const ModelConfig& model, const LearnerConfig& learner, Teacher teacher,
+                 std::vector<TrainingGraph> graphs, std::uint64_t seed)
+    : impl_(std::make_unique<Impl>(model, learner, teacher, std::move(graphs), seed)) {}
+
+Trainer::~Trainer() = default;
+
+UpdateStatistics Trainer::update(const std::vector<Trajectory>& batch,
+                                 const UpdateSettings& settings, std::vector<bool>& invalid) {
+  DP_CHECK(!batch.empty());
+  Impl& impl = *impl_;
+  std::vector<HeadTensors> heads;
+  impl.tables.clear();
+  impl.select_heads.clear();
+  impl.tables.reserve(impl.graphs.size());
+  for (std::size_t g = 0; g < impl.graphs.size(); ++g) {
+    heads.push_back(impl.network->forward(impl.graph_tensors[g], static_cast<std::int64_t>(g)));
+    impl.tables.push_back(to_tables(heads.back()));
+    impl.select_heads.emplace_back(impl.tables.back().select_scores);
+  }
+  impl.weights = {to_vector(impl.network->feature_to_hidden()),
+                  to_vector(impl.network->hidden_to_score())};
+  impl.normalise_advantages(batch);
+  impl.accumulate(batch, settings);
+
+  impl.network->zero_grad();
+  const HeadShape& shape = impl.network->head_shape();
+  HeadWeights weight_gradients = impl.chunk_gradients[0][0].weights;
+  for (std::size_t g = 0; g < impl.graphs.size(); ++g) {
+    const HeadGradients& gradients = impl.chunk_gradients[0][g];
+    const auto n = static_cast<std::int64_t>(impl.tables[g].select_scores.size());
+    torch::autograd::backward({heads[g].select_scores, heads[g].place_rows},
+                              {from_vector(gradients.tables.select_scores, {n}),
+                               from_vector(gradients.tables.place_rows,
+                                           {n, static_cast<std::int64_t>(shape.row_width())})});
+    if (g == 0) continue;
+    for (std::size_t i = 0; i < weight_gradients.feature_to_hidden.size(); ++i) {
+      weight_gradients.feature_to_hidden[i] += gradients.weights.feature_to_hidden[i];
+    }
+    for (std::size_t i = 0; i < weight_gradients.hidden_to_score.size(); ++i) {
+      weight_gradients.hidden_to_score[i] += gradients.weights.hidden_to_score[i];
+    }
+  }
+  impl.network->feature_to_hidden().mutable_grad() =
+      from_vector(weight_gradients.feature_to_hidden, impl.network->feature_to_hidden().sizes());
+  impl.network->hidden_to_score().mutable_grad() =
+      from_vector(weight_gradients.hidden_to_score, impl.network->hidden_to_score().sizes());
+
+  UpdateStatistics statistics;
+  invalid.assign(batch.size(), false);
+  double decisions = 0;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (!impl.replays[i]) {
+      invalid[i] = true;
+      ++statistics.invalid;
+      continue;
+    }
+    const ReplayStatistics& replay = *impl.replays[i];
+    ++statistics.trained;
+    decisions += static_cast<double>(batch[i].operations.size());
+    statistics.loss += replay.loss;
+    statistics.select_entropy += replay.select_entropy;
+    statistics.place_entropy += replay.place_entropy;
+    statistics.clipped_fraction += static_cast<double>(replay.clipped_decisions);
+    statistics.largest_log_probability_difference =
+        std::max(statistics.largest_log_probability_difference,
+                 static_cast<double>(replay.largest_log_probability_difference));
+  }
+  if (statistics.trained > 0) {
+    statistics.loss /= static_cast<double>(statistics.trained);
+    statistics.select_entropy /= decisions;
+    statistics.place_entropy /= decisions;
+    statistics.clipped_fraction /= 2 * decisions;  // two decisions a step
+  }
+
+  double square_sum = 0;
+  for (const AdamSlot& slot : impl.adam.slots()) {
+    if (!slot.parameter.grad().defined()) continue;
+    const double norm = slot.parameter.grad().norm().item<double>();
+    square_sum += norm * norm;
+  }
+  statistics.gradient_norm = std::sqrt(square_sum);
+  const double limit = impl.learner.gradient_norm_limit;
+  if (limit > 0 && statistics.gradient_norm > limit) {
+    torch::NoGradGuard no_grad;
+    for (AdamSlot& slot : impl.adam.slots()) {
+      if (slot.parameter.grad().defined()) {
+        slot.parameter.mutable_grad().mul_(limit / statistics.gradient_norm);
+      }
+    }
+  }
+  impl.adam.step(settings.learning_rate);
+  return statistics;
+}
+
+WeightSnapshot Trainer::snapshot(std::uint64_t version, std::uint32_t lineage) {
+  torch::NoGradGuard no_grad;
+  WeightSnapshot snapshot;
+  snapshot.version = version;
+  snapshot.lineage = lineage;
+  snapshot.shape = impl_->network->head_shape();
+  snapshot.weights = {to_vector(impl_->network->feature_to_hidden()),
+                      to_vector(impl_->network->hidden_to_score())};
+  for (std::size_t g = 0; g < impl_->graphs.size(); ++g) {
+    snapshot.tables.push_back(
+        to_tables(impl_->network->forward(impl_->graph_tensors[g], static_cast<std::int64_t>(g))));
+  }
+  return snapshot;
+}
+
+std::vector<NamedTensor> Trainer::parameters() const {
+  std::vector<NamedTensor> result;
+  for (const AdamSlot& slot : impl_->adam.slots()) {
+    result.push_back(to_named(slot.name, slot.parameter));
+  }
+  return result;
+}
+
+std::vector<NamedTensor> Trainer::optimizer_state() const {
+  std::vector<NamedTensor> result;
+  for (const AdamSlot& slot : impl_->adam.slots()) {
+    result.push_back(to_named(slot.name + "/exp_avg", slot.mean));
+    result.push_back(to_named(slot.name + "/exp_avg_sq", slot.variance));
+  }
+  // As two floats, each exact: a float alone counts to 2^24.
+  const std::int64_t steps = impl_->adam.step_count();
+  result.push_back(
+      {"step", {2}, {static_cast<float>(steps / 1000000), static_cast<float>(steps % 1000000)}});
+  return result;
+}
+
+void Trainer::restore(const std::vector<NamedTensor>& parameters,
+                      const std::vector<NamedTensor>& optimizer_state) {
+  Adam& adam = impl_->adam;
+  for (const AdamSlot& slot : adam.slots()) {
+    check_fits(slot.name, slot.parameter, find(parameters, slot.name));
+    check_fits(slot.name, slot.mean, find(optimizer_state, slot.name + "/exp_avg"));
+    check_fits(slot.name, slot.variance, find(optimizer_state, slot.name + "/exp_avg_sq"));
+  }
+  const NamedTensor* step = find(optimizer_state, "step");
+  check_fits("step", torch::zeros({2}), step);
+  for (const NamedTensor& tensor : parameters) {
+    const bool known = std::any_of(adam.slots().begin(), adam.slots().end(),
+                                   [&](const AdamSlot& slot) { return slot.name == tensor.name; });
+    if (!known) {
+      throw FormatError("the checkpoint has a tensor \"" + tensor.name +
+                        "\" that this model has not; it was written with another configuration");
+    }
+  }
+  for (AdamSlot& slot : adam.slots()) {
+    copy_into(slot.parameter, *find(parameters, slot.name));
+    copy_into(slot.mean, *find(optimizer_state, slot.name + "/exp_avg"));
+    copy_into(slot.variance, *find(optimizer_state, slot.name + "/exp_avg_sq"));
+  }
+  adam.set_step_count(static_cast<std::int64_t>(step->values[0]) * 1000000 +
+                      static_cast<std::int64_t>(step->values[1]));
+}
+
+WeightSnapshot encode_graph(const ModelConfig& model, const std::vector<NamedTensor>& parameters,
+                            const TrainingGraph& graph, std::int64_t table) {
+  torch::NoGradGuard no_grad;
+  std::vector<std::int64_t> operation_counts;
+  for (const NamedTensor& tensor : parameters) {
+    if (tensor.name.rfind("table_select.", 0) == 0) operation_counts.push_back(tensor.shape[0]);
+  }
+  PolicyNetwork network(model, operation_counts, 0);
+  for (const auto& item : network->named_parameters()) {
+    const NamedTensor* from = find(parameters, item.key());
+    check_fits(item.key(), item.value(), from);
+    copy_into(item.value(), *from);
+  }
+  const GraphTensors tensors(features_of(graph, model));
+  WeightSnapshot snapshot;
+  snapshot.shape = network->head_shape();
+  snapshot.weights = {to_vector(network->feature_to_hidden()),
+                      to_vector(network->hidden_to_score())};
+  snapshot.tables.push_back(to_tables(network->forward(tensors, table)));
+  return snapshot;
+}
+
+void limit_torch_threads(int count) {
+  at::set_num_threads(count);
+  at::set_num_interop_threads(1);
+}
+
+}  // namespace doppler

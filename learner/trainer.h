@@ -1,0 +1,88 @@
+// Trainer: owns the network and its optimizer and turns batches of trajectories into better
+// weights. It knows nothing of processes, files or time; everything it does is a function of its
+// inputs (bit-identical for equal inputs on the same kind of machine, whatever the number of
+// gradient threads).
+//
+// LibTorch stays behind this header. Not thread-safe.
+#ifndef DOPPLER_LEARNER_TRAINER_H_
+#define DOPPLER_LEARNER_TRAINER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/config.h"
+#include "common/cost_table.h"
+#include "common/levels.h"
+#include "common/trajectory.h"
+#include "common/weight_snapshot.h"
+#include "learner/checkpoint.h"
+
+namespace doppler {
+
+// A graph to train on, with what is derived from it.
+struct TrainingGraph {
+  const CostTable* costs = nullptr;
+  const Levels* levels = nullptr;
+};
+
+struct UpdateSettings {
+  Stage stage = Stage::kSimulation;
+  double learning_rate = 0;
+  double entropy_weight = 0;
+};
+
+struct UpdateStatistics {
+  std::size_t trained = 0;
+  std::size_t invalid = 0;    // trajectories that did not replay
+  double loss = 0;            // mean over trained trajectories
+  double select_entropy = 0;  // mean over their decisions, nats
+  double place_entropy = 0;
+  double gradient_norm = 0;     // before clipping
+  double clipped_fraction = 0;  // of the decisions
+  double largest_log_probability_difference = 0;
+};
+
+class Trainer {
+ public:
+  // Costs and levels must outlive it.
+  Trainer(const ModelConfig& model, const LearnerConfig& learner, Teacher teacher,
+          std::vector<TrainingGraph> graphs, std::uint64_t seed);
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // One gradient step on `batch`, whose order is part of the result. invalid[i] is set for
+  // trajectories that did not replay; they add nothing. Advantages are normalised per graph over
+  // the batch.
+  UpdateStatistics update(const std::vector<Trajectory>& batch, const UpdateSettings& settings,
+                          std::vector<bool>& invalid);
+
+  // The current weights as actors need them.
+  WeightSnapshot snapshot(std::uint64_t version, std::uint32_t lineage);
+
+  std::vector<NamedTensor> parameters() const;
+  std::vector<NamedTensor> optimizer_state() const;
+  // Throws FormatError naming the first tensor whose name or shape differs; nothing is changed
+  // then.
+  void restore(const std::vector<NamedTensor>& parameters,
+               const std::vector<NamedTensor>& optimizer_state);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The heads for any graph, by parameters that were trained elsewhere (zero-shot): the tables per
+// operation serve only a graph that stands at the position `table` (-1: none). Throws FormatError
+// when the parameters do not fit the model.
+WeightSnapshot encode_graph(const ModelConfig& model, const std::vector<NamedTensor>& parameters,
+                            const TrainingGraph& graph, std::int64_t table);
+
+// Call first thing in main: LibTorch's own threads, which our parallelism replaces.
+void limit_torch_threads(int count);
+
+}  // namespace doppler
+
+#endif  // DOPPLER_LEARNER_TRAINER_H_
