@@ -1,0 +1,352 @@
+#include "sim/reference_simulator.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "common/check.h"
+
+namespace doppler {
+namespace {
+
+// What a timer stands for: an operation and whether its computation or its transfers end. All
+// transfers of an operation take the same time and are set one after the other, so no other timer
+// can lie between them: one timer serves all.
+constexpr std::uint32_t kComputeDone = 0;
+constexpr std::uint32_t kTransfersDone = 1;
+
+constexpr std::uint32_t payload_of(std::int32_t operation, std::uint32_t what) {
+  return static_cast<std::uint32_t>(operation) << 1 | what;
+}
+constexpr std::int32_t operation_of(std::uint32_t payload) {
+  return static_cast<std::int32_t>(payload >> 1);
+}
+
+enum EventKind : std::int32_t {
+  kCondition,     // operation: all its inputs are there
+  kGrant,         // operation: it gets its device
+  kCompDone,      // operation
+  kRelease,       // device
+  kFinish,        // operation
+  kTransferDone,  // edge
+  kArrived,       // edge
+};
+
+}  // namespace
+
+ReferenceSimulator::ReferenceSimulator(const CostTable& costs)
+    : operation_count_(static_cast<std::int32_t>(costs.graph().operation_count())),
+      device_count_(costs.device_count()),
+      // A computation per device or a set of transfers per operation at most; both may be under way
+      // for all.
+      timers_(2 * costs.graph().operation_count()) {
+  const Graph& graph = costs.graph();
+  const auto n = static_cast<std::size_t>(operation_count_);
+  out_offsets_.push_back(0);
+  for (std::size_t i = 0; i < n; ++i) {
+    const OperationId id(static_cast<std::int32_t>(i));
+    const SimTime compute = costs.compute(id, DeviceId(0));
+    SimTime transfer;
+    if (device_count_ > 1 && graph.out_degree(id) > 0) {
+      transfer = costs.transfer(graph.first_out_edge(id), DeviceId(0), DeviceId(1));
+      has_zero_cost_ = has_zero_cost_ || transfer == SimTime(0);
+    }
+    has_zero_cost_ = has_zero_cost_ || compute == SimTime(0);
+    compute_.push_back(compute.ticks());
+    transfer_.push_back(transfer.ticks());
+    for (OperationId successor : graph.successors(id)) destinations_.push_back(successor.value());
+    out_offsets_.push_back(static_cast<std::int32_t>(destinations_.size()));
+    in_degree_.push_back(static_cast<std::int32_t>(graph.in_degree(id)));
+    if (in_degree_.back() == 0) entries_.push_back(id.value());
+  }
+
+  const auto devices = static_cast<std::size_t>(device_count_);
+  missing_inputs_.resize(n);
+  queue_next_.resize(n);
+  queue_head_.resize(devices);
+  queue_tail_.resize(devices);
+  busy_.resize(devices);
+  due_.resize(2 * n);
+  granted_.resize(n);
+  ready_.resize(n);
+  // In one instant each operation causes at most one event of each of five kinds, and each edge one
+  // of each of two.
+  if (has_zero_cost_) fifo_.resize(5 * n + 2 * destinations_.size());
+}
+
+SimTime ReferenceSimulator::run(const Assignment& assignment, std::span<const OperationId>) {
+  return SimTime(run_any<false>(assignment, nullptr));
+}
+
+Execution ReferenceSimulator::run_recorded(const Assignment& assignment,
+                                           std::span<const OperationId>) {
+  Execution record;
+  record.start.assign(static_cast<std::size_t>(operation_count_), SimTime(0));
+  record.end.assign(static_cast<std::size_t>(operation_count_), SimTime(0));
+  record.makespan = SimTime(run_any<true>(assignment, &record));
+  return record;
+}
+
+template <bool kRecord>
+std::int64_t ReferenceSimulator::run_any(const Assignment& assignment, Execution* record) {
+  reset(assignment);
+  return has_zero_cost_ ? run_general<kRecord>(record) : run_positive<kRecord>(record);
+}
+
+void ReferenceSimulator::reset(const Assignment& assignment) {
+  DP_CHECK_EQ(assignment.size(), static_cast<std::size_t>(operation_count_));
+  devices_ = assignment.raw().data();
+  std::uint32_t largest = 0;  // a negative id is a large one
+  for (std::int32_t i = 0; i < operation_count_; ++i) {
+    largest = std::max(largest, static_cast<std::uint32_t>(devices_[i].value()));
+  }
+  DP_CHECK_LT(largest, static_cast<std::uint32_t>(device_count_));
+
+  std::copy(in_degree_.begin(), in_degree_.end(), missing_inputs_.begin());
+  std::fill(queue_head_.begin(), queue_head_.end(), -1);
+  std::fill(busy_.begin(), busy_.end(), std::uint8_t{0});
+  timers_.clear();
+}
+
+inline void ReferenceSimulator::enqueue(std::int32_t operation, std::size_t device) {
+  queue_next_[static_cast<std::size_t>(operation)] = -1;
+  if (queue_head_[device] < 0) {
+    queue_head_[device] = operation;
+  } else {
+    queue_next_[static_cast<std::size_t>(queue_tail_[device])] = operation;
+  }
+  queue_tail_[device] = operation;
+}
+
+inline std::int32_t ReferenceSimulator::dequeue(std::size_t device) {
+  const std::int32_t head = queue_head_[device];
+  if (head >= 0) queue_head_[device] = queue_next_[static_cast<std::size_t>(head)];
+  return head;
+}
+
+// The FIFO of an instant, handled round by round: round r + 1 is what the events of round r
+// appended. With positive costs it is
+//   0  COMP_DONE and XFER_DONE (of a transfer), from the timers
+//   1  RELEASE, FINISH (sets the transfer timers); ARRIVED (of a transfer)
+//   2  GRANT after a RELEASE (sets a timer); XFER_DONE of the local edges; CONDITION after a
+//   transfer 3  GRANT after that CONDITION (sets a timer); ARRIVED of the local edges 4  CONDITION
+//   after a local edge 5  GRANT after that CONDITION (sets a timer)
+// Within a round the order is that of the causes. GRANT only sets its timer, and in rounds 3 to 5
+// nothing else sets any, so each GRANT may follow its CONDITION at once; by the same argument the
+// ARRIVED of a local edge and its CONDITION. A device that is idle in round 2 or later has an empty
+// queue (RELEASE came in round 1), so the operation of a CONDITION gets an idle device itself.
+template <bool kRecord>
+std::int64_t ReferenceSimulator::run_positive(Execution* record) {
+  std::int64_t now = 0;
+  const auto grant = [&](std::int32_t operation) {
+    const std::int64_t end = now + compute_[static_cast<std::size_t>(operation)];
+    if constexpr (kRecord) {
+      record->start[OperationId(operation)] = SimTime(now);
+      record->end[OperationId(operation)] = SimTime(end);
+    }
+    timers_.push(end, payload_of(operation, kComputeDone));
+  };
+  const auto condition = [&](std::int32_t operation) {
+    const std::size_t device = device_of(operation);
+    if (busy_[device] == 0) {
+      busy_[device] = 1;
+      grant(operation);
+    } else {
+      enqueue(operation, device);
+    }
+  };
+  // Calls `handle` for each operation of which the last missing input is an edge of `operation`
+  // that stays on its device (or leaves it, if not `local`), in edge order.
+  const auto arrive = [&](std::int32_t operation, bool local, const auto& handle) {
+    const DeviceId device = devices_[operation];
+    const auto index = static_cast<std::size_t>(operation);
+    for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
+      const std::int32_t destination = destinations_[static_cast<std::size_t>(e)];
+      if ((devices_[destination] == device) != local) continue;
+      if (--missing_inputs_[static_cast<std::size_t>(destination)] == 0) handle(destination);
+    }
+  };
+  const auto set_transfer_timer = [&](std::int32_t operation) {
+    const DeviceId device = devices_[operation];
+    const auto index = static_cast<std::size_t>(operation);
+    bool leaves = false;
+    for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
+      leaves |= devices_[destinations_[static_cast<std::size_t>(e)]] != device;
+    }
+    if (leaves) timers_.push(now + transfer_[index], payload_of(operation, kTransfersDone));
+  };
+
+  for (std::int32_t operation : entries_) condition(operation);
+  while (!timers_.empty()) {
+    now = timers_.top_time();
+    const std::uint32_t first = timers_.pop();
+    if (timers_.empty() || timers_.top_time() != now) {
+      // One timer alone: the rounds below without their lists.
+      const std::int32_t operation = operation_of(first);
+      if ((first & 1) == kTransfersDone) {
+        arrive(operation, false, condition);
+        continue;
+      }
+      const std::size_t device = device_of(operation);
+      const std::int32_t next = dequeue(device);
+      set_transfer_timer(operation);
+      if (next >= 0) {
+        grant(next);
+      } else {
+        busy_[device] = 0;
+      }
+      arrive(operation, true, condition);
+      continue;
+    }
+
+    std::size_t due_count = 0;
+    due_[due_count++] = first;
+    while (!timers_.empty() && timers_.top_time() == now) due_[due_count++] = timers_.pop();
+    const std::span due(due_.data(), due_count);
+
+    for (std::uint32_t payload : due) {  // round 0
+      if ((payload & 1) == kComputeDone) busy_[device_of(operation_of(payload))] = 0;
+    }
+    std::size_t granted_count = 0;
+    std::size_t ready_count = 0;
+    for (std::uint32_t payload : due) {  // round 1
+      const std::int32_t operation = operation_of(payload);
+      if ((payload & 1) == kTransfersDone) {
+        arrive(operation, false, [&](std::int32_t ready) { ready_[ready_count++] = ready; });
+        continue;
+      }
+      const std::size_t device = device_of(operation);
+      const std::int32_t next = dequeue(device);
+      if (next >= 0) {
+        busy_[device] = 1;
+        granted_[granted_count++] = next;
+      }
+      set_transfer_timer(operation);
+    }
+    for (std::size_t i = 0; i < granted_count; ++i) grant(granted_[i]);  // round 2
+    for (std::size_t i = 0; i < ready_count; ++i) condition(ready_[i]);  // rounds 2 and 3
+    for (std::uint32_t payload : due) {                                  // rounds 3 to 5
+      if ((payload & 1) == kComputeDone) arrive(operation_of(payload), true, condition);
+    }
+  }
+  return now;
+}
+
+template <bool kRecord>
+std::int64_t ReferenceSimulator::run_general(Execution* record) {
+  std::int64_t now = 0;
+  std::size_t head = 0;
+  std::size_t tail = 0;
+  const auto append = [&](EventKind kind, std::int32_t subject) {
+    fifo_[tail++] = {.kind = kind, .subject = subject};
+  };
+  const auto grant_try = [&](std::size_t device) {
+    if (busy_[device] != 0) return;
+    const std::int32_t next = dequeue(device);
+    if (next < 0) return;
+    busy_[device] = 1;
+    append(kGrant, next);
+  };
+  const auto handle = [&](Event event) {
+    const auto index = static_cast<std::size_t>(event.subject);
+    switch (event.kind) {
+      case kCondition: {
+        const std::size_t device = device_of(event.subject);
+        enqueue(event.subject, device);
+        grant_try(device);
+        break;
+      }
+      case kGrant: {
+        const std::int64_t end = now + compute_[index];
+        if constexpr (kRecord) {
+          record->start[OperationId(event.subject)] = SimTime(now);
+          record->end[OperationId(event.subject)] = SimTime(end);
+        }
+        if (end == now) {
+          append(kCompDone, event.subject);
+        } else {
+          timers_.push(end, payload_of(event.subject, kComputeDone));
+        }
+        break;
+      }
+      case kCompDone: {
+        const std::size_t device = device_of(event.subject);
+        busy_[device] = 0;
+        append(kRelease, static_cast<std::int32_t>(device));
+        append(kFinish, event.subject);
+        break;
+      }
+      case kRelease:
+        grant_try(index);
+        break;
+      case kFinish: {
+        // Transfers that take time share one timer; local edges and transfers of no time are done
+        // at once.
+        const bool takes_time = transfer_[index] > 0;
+        bool leaves = false;
+        for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
+          const bool local =
+              devices_[destinations_[static_cast<std::size_t>(e)]] == devices_[event.subject];
+          if (local || !takes_time) {
+            append(kTransferDone, e);
+          } else {
+            leaves = true;
+          }
+        }
+        if (leaves) {
+          timers_.push(now + transfer_[index], payload_of(event.subject, kTransfersDone));
+        }
+        break;
+      }
+      case kTransferDone:
+        append(kArrived, event.subject);
+        break;
+      default: {  // kArrived
+        const std::int32_t destination = destinations_[index];
+        if (--missing_inputs_[static_cast<std::size_t>(destination)] == 0) {
+          append(kCondition, destination);
+        }
+        break;
+      }
+    }
+  };
+
+  for (std::int32_t operation : entries_) append(kCondition, operation);
+  while (true) {
+    while (head < tail) handle(fifo_[head++]);
+    if (timers_.empty()) return now;
+    head = tail = 0;
+    now = timers_.top_time();
+    while (!timers_.empty() && timers_.top_time() == now) {
+      const std::uint32_t payload = timers_.pop();
+      const std::int32_t operation = operation_of(payload);
+      if ((payload & 1) == kComputeDone) {
+        append(kCompDone, operation);
+        continue;
+      }
+      const auto index = static_cast<std::size_t>(operation);
+      for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
+        if (devices_[destinations_[static_cast<std::size_t>(e)]] != devices_[operation]) {
+          append(kTransferDone, e);
+        }
+      }
+    }
+  }
+}
+
+double ReferenceSimulator::reference_cost(SimTime makespan) {
+  return static_cast<double>(static_cast<float>(makespan.ticks()) / 1e10F);
+}
+
+std::string ReferenceSimulator::format_cost(double cost) {
+  char buffer[64];
+  const bool plain = cost == 0 || (std::abs(cost) >= 1e-4 && std::abs(cost) < 1e16);
+  const auto result =
+      plain ? std::to_chars(buffer, buffer + sizeof buffer, cost, std::chars_format::fixed)
+            : std::to_chars(buffer, buffer + sizeof buffer, cost, std::chars_format::scientific);
+  std::string text(buffer, result.ptr);
+  if (plain && text.find('.') == std::string::npos) text += ".0";
+  return text;
+}
+
+}  // namespace doppler
