@@ -1,7 +1,7 @@
 #include "learner/hdf5_file.h"
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <type_traits>
@@ -59,6 +59,7 @@ std::string error_stack() {
   // Upward: the walk begins where the error was found.
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, kAppend, &reasons);
   H5Eclear2(H5E_DEFAULT);
+  std::replace(reasons.text.begin(), reasons.text.end(), '\n', ' ');
   return reasons.text.empty() ? "HDF5 gives no reason" : reasons.text;
 }
 
@@ -235,11 +236,12 @@ hid_t group_creation_class() {
   return H5P_GROUP_CREATE;
 }
 
-// Newest format: SWMR needs it.
-Properties make_access(const std::string& name) {
+// Of a file made with it: its format is the oldest that can hold what is asked for, but no older
+// than `oldest`.
+Properties make_access(const std::string& name, H5F_libver_t oldest) {
   Properties access = make_properties(&file_access_class, name);
   checked("H5Pset_libver_bounds", name,
-          [&] { return H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST); });
+          [&] { return H5Pset_libver_bounds(access.get(), oldest, H5F_LIBVER_LATEST); });
   return access;
 }
 
@@ -255,6 +257,14 @@ void set_locking([[maybe_unused]] const Properties& access, [[maybe_unused]] boo
   checked("H5Pset_file_locking", name,
           [&] { return H5Pset_file_locking(access.get(), lock, true); });
 #endif
+}
+
+// What HDF5 calls a file that lies in memory only. It must be no other file's name in this process,
+// since HDF5 takes equal names for one file, and none on disk, where HDF5 looks although it is not
+// to.
+std::string name_in_memory() {
+  static std::atomic<std::uint64_t> count = 0;
+  return "/dev/null/" + std::to_string(count.fetch_add(1));
 }
 
 // Growing steps of the in-memory image.
@@ -664,30 +674,44 @@ Hdf5Dataset Hdf5Group::create_column(const std::string& name, const Hdf5Column& 
 // ---- Hdf5File
 
 Hdf5File Hdf5File::create_in_memory(const std::string& name) {
-  const Properties access = make_access(name);
+  // The oldest format: newer ones mark in their superblock that the file is open for writing, and
+  // H5Fget_file_image clears that mark without renewing the checksum over it (HDF5 1.10), so that
+  // nobody could open the image.
+  const Properties access = make_access(name, H5F_LIBVER_EARLIEST);
   checked("H5Pset_fapl_core", name,
           [&] { return H5Pset_fapl_core(access.get(), kImageIncrementBytes, false); });
   const hid_t file = checked("H5Fcreate", name, [&] {
-    return H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get());
+    return H5Fcreate(name_in_memory().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get());
   });
   return {file, name};
 }
 
+Hdf5File Hdf5File::create_for_swmr(const std::string& path, bool lock) {
+  const Properties access = make_access(path, H5F_LIBVER_LATEST);
+  align_chunks(access, path);
+  set_locking(access, lock, path);
+  const hid_t file = checked("H5Fcreate", path, [&] {
+    return H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get());
+  });
+  return {file, path};
+}
+
 Hdf5File Hdf5File::open_image(std::span<const std::byte> image, const std::string& name) {
-  const Properties access = make_access(name);
+  const Properties access = make_access(name, H5F_LIBVER_LATEST);
   checked("H5Pset_fapl_core", name,
           [&] { return H5Pset_fapl_core(access.get(), kImageIncrementBytes, false); });
   checked("H5Pset_file_image", name, [&] {
     // HDF5 copies the bytes; its parameter is not const by mistake.
     return H5Pset_file_image(access.get(), const_cast<std::byte*>(image.data()), image.size());
   });
-  const hid_t file =
-      checked("H5Fopen", name, [&] { return H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.get()); });
+  const hid_t file = checked("H5Fopen", name, [&] {
+    return H5Fopen(name_in_memory().c_str(), H5F_ACC_RDONLY, access.get());
+  });
   return {file, name};
 }
 
 Hdf5File Hdf5File::open_swmr_write(const std::string& path, bool lock) {
-  const Properties access = make_access(path);
+  const Properties access = make_access(path, H5F_LIBVER_LATEST);
   align_chunks(access, path);
   set_locking(access, lock, path);
   const hid_t file = checked("H5Fopen", path, [&] {
@@ -697,7 +721,7 @@ Hdf5File Hdf5File::open_swmr_write(const std::string& path, bool lock) {
 }
 
 Hdf5File Hdf5File::open_swmr_read(const std::string& path) {
-  const Properties access = make_access(path);
+  const Properties access = make_access(path, H5F_LIBVER_LATEST);
   set_locking(access, false,
               path);  // a reader changes nothing; what is committed does not change under it
   const LibraryLock lock;

@@ -233,7 +233,10 @@ class Hdf5File {
   static Hdf5File create_in_memory(const std::string& name);
   // The bytes are copied.
   static Hdf5File open_image(std::span<const std::byte> image, const std::string& name);
-  // Of an existing file in the newest format, all of whose groups, datasets and attributes exist:
+  // In the newest format, which SWMR needs; an existing file is replaced. With `lock` false HDF5
+  // does not lock the file.
+  static Hdf5File create_for_swmr(const std::string& path, bool lock);
+  // Of a closed file by create_for_swmr, all of whose groups, datasets and attributes exist:
   // HDF5 forbids making any while SWMR is on, and reports success when one does. With `lock` false
   // HDF5 does not lock the file.
   static Hdf5File open_swmr_write(const std::string& path, bool lock);
