@@ -35,20 +35,6 @@ bool is_unfinished(std::string_view name) {
   return name == kBestName || update_of(name).has_value();
 }
 
-// Names of the regular files of a folder, ascending; none when it does not exist.
-std::vector<std::string> file_names(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  if (error == std::errc::no_such_file_or_directory) return names;
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    names.push_back(entry->path().filename().string());
-  }
-  if (error) throw SystemError("readdir(" + folder + "): " + error.message());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 }  // namespace
 
 CheckpointStore::CheckpointStore(const std::string& run_dir, std::int64_t keep,
@@ -67,9 +53,7 @@ std::string CheckpointStore::path_of(std::uint64_t update) const {
 }
 
 void CheckpointStore::save(const Checkpoint& checkpoint, bool is_best) {
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (error) throw SystemError("mkdir(" + folder_ + "): " + error.message());
+  make_folder(folder_);
   const std::string path = path_of(checkpoint.update);
   const std::vector<std::byte> bytes = encode_checkpoint(checkpoint, path);
   write_file_durably(operations_, path, bytes);

@@ -1,11 +1,13 @@
 #include "learner/file_operations.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,6 +97,46 @@ void write_file_durably(FileOperations& operations, const std::string& path,
     throw;
   }
   operations.fsync_folder(folder.empty() ? "." : folder);
+}
+
+std::vector<std::string> file_names(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  if (error == std::errc::no_such_file_or_directory) return names;
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  if (error) throw SystemError("readdir(" + folder + "): " + error.message());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void sync_file(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail("open", path, errno);
+  const int result = ::fsync(descriptor);
+  const int error = errno;
+  ::close(descriptor);
+  if (result != 0) fail("fsync", path, error);
+}
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw SystemError("mkdir(" + path + "): " + error.message());
+}
+
+std::string why_flock_fails(const std::string& folder) {
+  const std::string path = folder + "/.lock-probe";
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor < 0) fail("open", path, errno);
+  const int result = ::flock(descriptor, LOCK_EX | LOCK_NB);
+  // Held by another process that probes at the same time: then it works.
+  const std::string reason = result == 0 || errno == EWOULDBLOCK ? "" : std::strerror(errno);
+  ::close(descriptor);
+  ::unlink(path.c_str());
+  return reason;
 }
 
 std::vector<std::byte> read_whole_file(const std::string& path) {

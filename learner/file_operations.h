@@ -38,6 +38,20 @@ inline constexpr const char* kTemporarySuffix = ".tmp";
 void write_file_durably(FileOperations& operations, const std::string& path,
                         std::span<const std::byte> bytes);
 
+// What was written to the file is on the disk (fsync).
+void sync_file(const std::string& path);
+
+// Names in a folder, ascending; none when the folder does not exist. SystemError when it cannot be
+// read.
+std::vector<std::string> file_names(const std::string& folder);
+
+// Makes the folder, and those above it, when it does not exist.
+void make_folder(const std::string& path);
+
+// Whether flock works on files of the folder: some network file systems lack it. "" if so, else the
+// reason.
+std::string why_flock_fails(const std::string& folder);
+
 // The whole file. SystemError when it cannot be read.
 std::vector<std::byte> read_whole_file(const std::string& path);
 

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <type_traits>
 
+#include <fcntl.h>
 #include <hdf5.h>
 #include <unistd.h>
 
@@ -721,14 +722,19 @@ Hdf5File Hdf5File::open_swmr_write(const std::string& path, bool lock) {
 }
 
 Hdf5File Hdf5File::open_swmr_read(const std::string& path) {
-  const Properties access = make_access(path, H5F_LIBVER_LATEST);
-  set_locking(access, false,
-              path);  // a reader changes nothing; what is committed does not change under it
   const LibraryLock lock;
-  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access.get());
-  if (file >= 0) return {file, path};
+  // Without locking: a reader changes nothing, and what is committed does not change under it. But
+  // where this process itself writes the file, HDF5 wants the same answer from both.
+  for (const bool locking : {false, true}) {
+    const Properties access = make_access(path, H5F_LIBVER_LATEST);
+    set_locking(access, locking, path);
+    const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access.get());
+    if (file >= 0) return {file, path};
+  }
   // A file that was rewritten by another tool (h5repack) may lie in an older format, which knows no
   // SWMR.
+  const Properties access = make_access(path, H5F_LIBVER_LATEST);
+  set_locking(access, false, path);
   return {
       checked("H5Fopen", path, [&] { return H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()); }),
       path};
@@ -750,14 +756,21 @@ std::vector<std::byte> Hdf5File::image() {
   return bytes;
 }
 
-void Hdf5File::flush_to_disk() {
-  checked("H5Fflush", name_, [&] { return H5Fflush(handle_.get(), H5F_SCOPE_GLOBAL); });
+void Hdf5File::abandon() noexcept {
+  const LibraryLock lock;
   void* descriptor = nullptr;
-  checked("H5Fget_vfd_handle", name_,
-          [&] { return H5Fget_vfd_handle(handle_.get(), H5P_DEFAULT, &descriptor); });
-  if (::fsync(*static_cast<int*>(descriptor)) != 0) {
-    throw SystemError("fsync(" + name_ + "): " + std::strerror(errno));
+  if (H5Fget_vfd_handle(handle_.get(), H5P_DEFAULT, &descriptor) < 0) {
+    handle_.release();  // leaks, but writes nothing
+    return;
   }
+  // HDF5 has no way to drop what it holds; what it writes from here on goes nowhere.
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nowhere < 0) {
+    handle_.release();
+    return;
+  }
+  ::dup2(nowhere, *static_cast<int*>(descriptor));
+  ::close(nowhere);
 }
 
 void Hdf5File::close() {

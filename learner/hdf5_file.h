@@ -246,8 +246,10 @@ class Hdf5File {
   Hdf5Group root() const;
   const std::string& name() const { return name_; }
   std::vector<std::byte> image();
-  // Whatever HDF5 still holds is handed to the operating system, then to the disk (fsync).
-  void flush_to_disk();
+  // For a file on disk that HDF5 failed to write: it stays as it is now. Without this, closing
+  // would write anew what can be written, for instance a superblock that promises more than the
+  // file holds. Only for destroying the object and those of its datasets.
+  void abandon() noexcept;
   // Throws, unlike the destructor, when something could not be written. Close its objects before.
   void close();
 
