@@ -1,0 +1,27 @@
+// What a baseline found. Every baseline is costed by the same executor as the learned policy.
+#ifndef DOPPLER_SIM_BASELINE_RESULT_H_
+#define DOPPLER_SIM_BASELINE_RESULT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/assignment.h"
+#include "common/sim_time.h"
+
+namespace doppler {
+
+struct BaselineResult {
+  std::string name;
+  Assignment assignment;                      // [operations], the best one
+  std::vector<OperationId> order;             // [operations], in which it was decided
+  SimTime makespan;                           // of `assignment`, by the executor
+  std::optional<double> mean_makespan_ticks;  // over all tries, where there were several
+  double seconds = 0;                         // that the baseline took
+  std::int64_t evaluations = 0;               // executor runs
+};
+
+}  // namespace doppler
+
+#endif  // DOPPLER_SIM_BASELINE_RESULT_H_

@@ -1,0 +1,98 @@
+#include "sim/critical_path.h"
+
+#include <utility>
+#include <vector>
+
+#include "common/check.h"
+
+namespace doppler {
+namespace {
+
+// Keeps one of all candidates that tie for the best, each with the same chance.
+class TieBreaker {
+ public:
+  explicit TieBreaker(RandomStream& random) : random_(&random) {}
+
+  void begin() { count_ = 0; }
+  // Whether the next candidate replaces the one kept so far.
+  bool take(bool better, bool equal) {
+    if (count_ == 0 || better) {
+      count_ = 1;
+      return true;
+    }
+    return equal && random_->next_below(static_cast<std::uint64_t>(++count_)) == 0;
+  }
+
+ private:
+  RandomStream* random_;
+  int count_ = 0;
+};
+
+}  // namespace
+
+PartialSchedule critical_path_schedule(const CostTable& costs, const Levels& levels,
+                                       RandomStream& random) {
+  const Graph& graph = costs.graph();
+  PartialSchedule schedule(costs);
+  std::vector<std::size_t> missing_inputs;
+  std::vector<OperationId> ready;
+  for (std::size_t i = 0; i < graph.operation_count(); ++i) {
+    const OperationId id(static_cast<std::int32_t>(i));
+    missing_inputs.push_back(graph.in_degree(id));
+    if (missing_inputs.back() == 0) ready.push_back(id);
+  }
+
+  TieBreaker ties(random);
+  while (!ready.empty()) {
+    std::size_t chosen = 0;
+    ties.begin();
+    for (std::size_t i = 0; i < ready.size(); ++i) {
+      const SimTime level = levels.bottom_level[ready[i]];
+      const SimTime best = levels.bottom_level[ready[chosen]];
+      if (ties.take(level > best, level == best)) chosen = i;
+    }
+    const OperationId operation = ready[chosen];
+    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(chosen));
+
+    DeviceId device;
+    SimTime start;
+    ties.begin();
+    for (std::int32_t d = 0; d < costs.device_count(); ++d) {
+      const SimTime candidate = schedule.earliest_start(operation, DeviceId(d));
+      if (ties.take(candidate < start, candidate == start)) {
+        device = DeviceId(d);
+        start = candidate;
+      }
+    }
+    schedule.place(operation, device, start);
+    for (OperationId successor : graph.successors(operation)) {
+      if (--missing_inputs[successor.index()] == 0) ready.push_back(successor);
+    }
+  }
+  return schedule;
+}
+
+BaselineResult critical_path(const CostTable& costs, Executor& executor, std::uint64_t seed,
+                             std::int64_t tries) {
+  DP_CHECK_GE(tries, 1);
+  const Levels levels = compute_levels(costs);
+  BaselineResult best;
+  best.makespan = SimTime::max();
+  best.evaluations = tries;
+  double sum = 0;
+  for (std::int64_t t = 0; t < tries; ++t) {
+    RandomStream random(derive_seed({seed, static_cast<std::uint64_t>(t)}));
+    const PartialSchedule schedule = critical_path_schedule(costs, levels, random);
+    const SimTime makespan = executor.run(schedule.assignment(), schedule.order());
+    sum += static_cast<double>(makespan.ticks());
+    if (makespan < best.makespan) {
+      best.makespan = makespan;
+      best.assignment = schedule.assignment();
+      best.order = schedule.order();
+    }
+  }
+  best.mean_makespan_ticks = sum / static_cast<double>(tries);
+  return best;
+}
+
+}  // namespace doppler

@@ -1,0 +1,26 @@
+// Placements that look at no costs. Whatever learns should beat them.
+#ifndef DOPPLER_SIM_SIMPLE_PLACEMENTS_H_
+#define DOPPLER_SIM_SIMPLE_PLACEMENTS_H_
+
+#include <cstdint>
+
+#include "common/cost_table.h"
+#include "common/executor.h"
+#include "sim/baseline_result.h"
+
+namespace doppler {
+
+// Everything on device 0.
+BaselineResult one_device(const CostTable& costs, Executor& executor);
+
+// Operation id modulo devices; or its position in the topological order modulo devices.
+BaselineResult round_robin_by_id(const CostTable& costs, Executor& executor);
+BaselineResult round_robin_topological(const CostTable& costs, Executor& executor);
+
+// The best and the mean of `samples` (>= 1) uniform assignments.
+BaselineResult random_placement(const CostTable& costs, Executor& executor, std::uint64_t seed,
+                                std::int64_t samples);
+
+}  // namespace doppler
+
+#endif  // DOPPLER_SIM_SIMPLE_PLACEMENTS_H_

@@ -1,0 +1,221 @@
+#include "sim/baselines.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/error.h"
+#include "common/graph_text.h"
+#include "sim/critical_path.h"
+#include "sim/heft.h"
+#include "sim/lower_bounds.h"
+#include "sim/reference_simulator.h"
+#include "sim/simple_placements.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/public_data.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/tiny_graphs.h"
+
+namespace doppler {
+namespace {
+
+using test::make_assignment;
+using testing::HasSubstr;
+
+class Baselines : public testing::Test {
+ protected:
+  // Runs a baseline on `graph` with `device_count` devices.
+  static BaselineResult run(const std::string& name, const Graph& graph, int device_count,
+                            const BaselineOptions& options = {.local_search_evaluations = 2000}) {
+    const CostTable costs = CostTable::reference(graph, device_count);
+    ReferenceSimulator simulator(costs);
+    return run_baseline(name, costs, simulator, options);
+  }
+};
+
+TEST_F(Baselines, OneDeviceTakesTheSumOfAllWork) {
+  const BaselineResult result = run("one-device", test::fork_join_graph(), 2);
+  EXPECT_EQ(result.makespan, SimTime(22));
+  EXPECT_EQ(result.assignment, make_assignment({0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(result.evaluations, 1);
+}
+
+TEST_F(Baselines, RoundRobinCountsIdsOrPositions) {
+  // Edges 2 -> 1 -> 0: the topological order is 2, 1, 0.
+  const Graph graph = test::make_graph("g", {{1, 1}, {1, 1}, {1, 1}}, {{2, 1}, {1, 0}});
+  EXPECT_EQ(run("round-robin", graph, 3).assignment, make_assignment({0, 1, 2}));
+  EXPECT_EQ(run("round-robin-topological", graph, 3).assignment, make_assignment({2, 1, 0}));
+}
+
+TEST_F(Baselines, RandomReportsBestAndMean) {
+  // Two independent operations of 4 ticks on two devices: half of the assignments take 4, half 8.
+  const Graph graph = test::make_graph("g", {{4, 1}, {4, 1}}, {});
+  const BaselineResult result = run("random", graph, 2);
+  EXPECT_EQ(result.makespan, SimTime(4));
+  ASSERT_TRUE(result.mean_makespan_ticks.has_value());
+  EXPECT_NEAR(*result.mean_makespan_ticks, 6, 0.3);  // standard error 2 / sqrt(1000) = 0.06
+  EXPECT_EQ(result.evaluations, 1000);
+}
+
+TEST_F(Baselines, CriticalPathStartsTheLongestBranchFirst) {
+  // Entries 0 (1 tick) and 1 (1 tick, followed by 5 ticks): on one device 1 goes first, and its
+  // successor (level 5) beats 0 (level 1).
+  const Graph graph = test::make_graph("g", {{1, 0}, {1, 0}, {5, 0}}, {{1, 2}});
+  const CostTable costs = CostTable::reference(graph, 1);
+  RandomStream random(1);
+  EXPECT_THAT(critical_path_schedule(costs, compute_levels(costs), random).order(),
+              testing::ElementsAre(OperationId(1), OperationId(2), OperationId(0)));
+}
+
+TEST_F(Baselines, CriticalPathBreaksTiesAtRandom) {
+  // Eight equal operations in any order: over 200 schedules each one comes first at some time.
+  const Graph graph = test::make_graph("g", std::vector<test::TinyCost>(8, {1, 1}), {});
+  const CostTable costs = CostTable::reference(graph, 2);
+  const Levels levels = compute_levels(costs);
+  RandomStream random(1);
+  std::vector<int> first(8, 0);
+  for (int i = 0; i < 200; ++i) {
+    ++first[critical_path_schedule(costs, levels, random).order().front().index()];
+  }
+  EXPECT_THAT(first, testing::Each(testing::Gt(5)));
+}
+
+TEST_F(Baselines, CriticalPathWeighsTransfersAgainstWaiting) {
+  // 0 (2 ticks) feeds 1 and 2 (3 ticks each). Sending costs 2: 1 starts at 2 here, 2 at 4 there
+  // against 5 here.
+  const Graph graph = test::make_graph("g", {{2, 2}, {3, 0}, {3, 0}}, {{0, 1}, {0, 2}});
+  const BaselineResult result = run("critical-path", graph, 2);
+  EXPECT_EQ(result.makespan, SimTime(7));
+  EXPECT_NE(result.assignment[OperationId(1)], result.assignment[OperationId(2)]);
+}
+
+TEST_F(Baselines, HeftTakesTheEarliestEndByDecreasingRank) {
+  const Graph graph = test::make_graph("g", {{4, 1}, {6, 0}, {5, 1}, {2, 0}}, {{0, 1}, {2, 1}});
+  // Ranks: 0: 4+1+6 = 11, 2: 5+1+6 = 12, 1: 6, 3: 2. Order 2, 0, 1, 3: 2 on device 0 at 0..5, 0 on
+  // device 1 at 0..4; 1 is ready at max(5, 4+1) = 5 on device 0: 5..11. 3 behind device 1: 4..6.
+  // Makespan 11.
+  const CostTable costs = CostTable::reference(graph, 2);
+  const PartialSchedule schedule = heft_schedule(costs);
+  EXPECT_THAT(schedule.order(),
+              testing::ElementsAre(OperationId(2), OperationId(0), OperationId(1), OperationId(3)));
+  EXPECT_EQ(schedule.assignment(), make_assignment({1, 0, 0, 1}));
+  EXPECT_EQ(schedule.makespan(), SimTime(11));
+}
+
+TEST(PartialSchedule, FindsTheFirstGapThatIsLongEnough) {
+  const Graph graph = test::make_graph("g", {{2, 0}, {2, 0}, {3, 0}, {4, 0}}, {});
+  const CostTable costs = CostTable::reference(graph, 1);
+  PartialSchedule schedule(costs);
+  schedule.place(OperationId(0), DeviceId(0), SimTime(2));  // 2..4
+  schedule.place(OperationId(1), DeviceId(0), SimTime(7));  // 7..9, gaps 0..2 and 4..7
+  EXPECT_EQ(schedule.earliest_inserted_start(OperationId(2), DeviceId(0)), SimTime(4));
+  EXPECT_EQ(schedule.earliest_inserted_start(OperationId(3), DeviceId(0)), SimTime(9));
+  EXPECT_EQ(schedule.earliest_start(OperationId(2), DeviceId(0)), SimTime(9));
+  schedule.place(OperationId(2), DeviceId(0), SimTime(4));
+  EXPECT_EQ(schedule.makespan(), SimTime(9));
+}
+
+TEST_F(Baselines, EtfTakesTheEarliestStart) {
+  // Device 0 and 1 start 1 and 0 (larger level first); then 2 at 3 on device 0 (local to 1).
+  const Graph graph = test::make_graph("g", {{5, 0}, {3, 4}, {2, 0}}, {{1, 2}});
+  const BaselineResult result = run("etf", graph, 2);
+  EXPECT_THAT(result.order, testing::ElementsAre(OperationId(1), OperationId(0), OperationId(2)));
+  EXPECT_EQ(result.assignment, make_assignment({1, 0, 0}));
+  EXPECT_EQ(result.makespan, SimTime(5));
+}
+
+TEST_F(Baselines, LocalSearchFindsTheOptimumOfTinyGraphs) {
+  EXPECT_EQ(run("local-search", test::chain_graph(), 4).makespan, SimTime(9));
+  EXPECT_EQ(run("local-search", test::fork_join_graph(), 2).makespan, SimTime(13));
+}
+
+TEST_F(Baselines, LocalSearchKeepsToItsBudget) {
+  for (std::int64_t evaluations : {1, 2, 3, 100}) {
+    const BaselineResult result =
+        run("local-search", test::fork_join_graph(), 2, {.local_search_evaluations = evaluations});
+    EXPECT_EQ(result.evaluations, evaluations);
+  }
+}
+
+TEST_F(Baselines, LocalSearchWorksOnASingleOperation) {
+  EXPECT_EQ(run("local-search", test::make_graph("g", {{3, 1}}, {}), 1).makespan, SimTime(3));
+}
+
+TEST_F(Baselines, AllAreDeterministicAndNoneBeatsTheBounds) {
+  RandomStream random(11);
+  for (int g = 0; g < 20; ++g) {
+    const Graph graph = test::random_graph({.operation_count = 30, .largest_cost = 9}, random);
+    const CostTable costs = CostTable::reference(graph, 3);
+    const LowerBounds bounds = lower_bounds(costs);
+    for (const BaselineInfo& info : baselines()) {
+      const BaselineResult first = run(info.name, graph, 3);
+      const BaselineResult second = run(info.name, graph, 3);
+      EXPECT_EQ(first.assignment, second.assignment) << info.name;
+      EXPECT_EQ(first.makespan, second.makespan) << info.name;
+      EXPECT_GE(first.makespan, bounds.largest) << info.name;
+      EXPECT_EQ(first.name, info.name);
+      // The reported makespan is that of the reported assignment, and the order is a topological
+      // one.
+      EXPECT_EQ(ReferenceSimulator(costs).run(first.assignment, {}), first.makespan) << info.name;
+      ASSERT_EQ(first.order.size(), graph.operation_count()) << info.name;
+      IdVector<OperationId, std::size_t> position(graph.operation_count(), graph.operation_count());
+      for (std::size_t i = 0; i < first.order.size(); ++i) position[first.order[i]] = i;
+      for (const Edge& edge : graph.edges()) {
+        EXPECT_LT(position[edge.source], position[edge.destination]) << info.name;
+      }
+    }
+  }
+}
+
+TEST_F(Baselines, AnUnknownNameIsAnsweredWithTheNearest) {
+  const std::string message =
+      test::message_of<ConfigError>([] { run("hefd", test::chain_graph(), 2); });
+  EXPECT_THAT(message, HasSubstr("algorithm 'hefd' is not known; did you mean 'heft'?"));
+  EXPECT_THAT(test::message_of<ConfigError>([] { run("zzzzzzzzz", test::chain_graph(), 2); }),
+              HasSubstr("known: one-device, random"));
+}
+
+TEST(LowerBounds, AreTheLongestPathAndTheSharedWork) {
+  // Path 1 + 5 + 1 = 7; work 22: over 4 devices 5.5, rounded up 6; over 3 devices 7.33, rounded
+  // up 8.
+  const Graph graph = test::fork_join_graph();
+  const LowerBounds four = lower_bounds(CostTable::reference(graph, 4));
+  EXPECT_EQ(four.critical_path, SimTime(7));
+  EXPECT_EQ(four.work, SimTime(6));
+  EXPECT_EQ(four.largest, SimTime(7));
+  EXPECT_EQ(lower_bounds(CostTable::reference(graph, 3)).largest, SimTime(8));
+  EXPECT_EQ(lower_bounds(CostTable::reference(graph, 11)).work, SimTime(2));
+}
+
+struct PublishedBaseline {
+  const char* file;
+  double bound;
+  double heft;
+};
+
+class PublishedBaselines : public testing::TestWithParam<PublishedBaseline> {};
+
+TEST_P(PublishedBaselines, ReachTheKnownCosts) {
+  DP_SKIP_WITHOUT_PUBLIC_DATA(GetParam().file);
+  const Graph graph = load_graph_text(test::public_data_path(GetParam().file)).graph;
+  const CostTable costs = CostTable::reference(graph, 4);
+  ReferenceSimulator simulator(costs);
+  const auto cost = ReferenceSimulator::reference_cost;
+  EXPECT_NEAR(cost(lower_bounds(costs).largest), GetParam().bound, 1e-4);
+  const SimTime heft_makespan = heft(costs, simulator).makespan;
+  EXPECT_NEAR(cost(heft_makespan), GetParam().heft, 1e-4);
+  // Half a thousand simulations from HEFT's assignment never end worse.
+  EXPECT_LE(local_search(costs, simulator, {.evaluations = 500}).makespan, heft_makespan);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Paper, PublishedBaselines,
+    testing::Values(PublishedBaseline{"gdp_chain_mm_112nodes.txt", 1200.0700, 1300.0701},
+                    PublishedBaseline{"gdp_ffnn_192nodes.txt", 56.6958, 84.1823},
+                    PublishedBaseline{"gdp_transformer_block_215nodes.txt", 97.1695, 240.2242},
+                    PublishedBaseline{"gdp_full_transformer_layer_261nodes.txt", 97.2442,
+                                      211.8486}));
+
+}  // namespace
+}  // namespace doppler
