@@ -42,7 +42,10 @@ std::string suggest_name(std::string_view name, std::span<const std::string> kno
   const std::string nearest = nearest_name(name, known);
   if (!nearest.empty()) return "; did you mean '" + nearest + "'?";
   std::string text = "; known: ";
-  for (std::size_t i = 0; i < known.size(); ++i) text += (i == 0 ? "" : ", ") + known[i];
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += known[i];
+  }
   return text;
 }
 
