@@ -1,0 +1,284 @@
+#include "common/config_schema.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <type_traits>
+#include <utility>
+
+#include "common/error.h"
+
+namespace doppler {
+namespace {
+
+constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
+constexpr double kAnyNumber = std::numeric_limits<double>::max();
+
+// What a value may be. Each says its type and range and converts between text and value.
+
+struct Flag {
+  std::string type() const { return "true or false"; }
+  std::string range() const { return ""; }
+  void read(bool& value, const std::string& text, bool quoted) const {
+    if (quoted || (text != "true" && text != "false")) {
+      throw ConfigError("must be true or false, but is '" + text + "'" +
+                        (quoted ? " in quotes" : ""));
+    }
+    value = text == "true";
+  }
+  std::string write(bool value) const { return value ? "true" : "false"; }
+};
+
+struct Integer {
+  std::int64_t least;
+  std::int64_t largest = kAnyInteger;
+
+  std::string type() const { return "integer"; }
+  std::string range() const {
+    if (largest == kAnyInteger) return ">= " + std::to_string(least);
+    return std::to_string(least) + ".." + std::to_string(largest);
+  }
+  template <typename T>
+  void read(T& value, const std::string& text, bool quoted) const {
+    if (quoted) throw ConfigError("must be an integer, but is the text '" + text + "' in quotes");
+    const std::string digits = text.starts_with('-') ? text.substr(1) : text;
+    const bool plain = !digits.empty() && std::all_of(digits.begin(), digits.end(),
+                                                      [](char c) { return c >= '0' && c <= '9'; });
+    if (!plain || (digits.size() > 1 && digits.front() == '0')) {
+      throw ConfigError("must be an integer in plain digits, but is '" + text + "'");
+    }
+    T parsed{};
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), parsed);
+    const bool fits = result.ec == std::errc() && result.ptr == text.data() + text.size();
+    if (!fits || std::cmp_less(parsed, least) || std::cmp_greater(parsed, upper<T>())) {
+      throw ConfigError("must be " + in_range<T>() + ", but is " + text);
+    }
+    value = parsed;
+  }
+  template <typename T>
+  std::string write(T value) const {
+    return std::to_string(value);
+  }
+
+ private:
+  // kAnyInteger is the largest value of the field's own type.
+  template <typename T>
+  T upper() const {
+    return largest == kAnyInteger ? std::numeric_limits<T>::max() : static_cast<T>(largest);
+  }
+  template <typename T>
+  std::string in_range() const {
+    return "in " + std::to_string(least) + ".." + std::to_string(upper<T>());
+  }
+};
+
+struct Number {
+  double least;
+  double largest = kAnyNumber;
+  bool without_least = false;  // the range is open below
+
+  static std::string text_of(double value) {
+    char buffer[64];
+    const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
+    return {buffer, result.ptr};
+  }
+  std::string type() const { return "number"; }
+  std::string range() const {
+    const std::string below =
+        least == -kAnyNumber ? "" : (without_least ? "> " : ">= ") + text_of(least);
+    if (largest == kAnyNumber) return below;
+    return below + (below.empty() ? "" : ", ") + "<= " + text_of(largest);
+  }
+  void read(double& value, const std::string& text, bool quoted) const {
+    if (quoted) throw ConfigError("must be a number, but is the text '" + text + "' in quotes");
+    double parsed = 0;
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), parsed);
+    if (result.ec != std::errc() || result.ptr != text.data() + text.size() ||
+        !std::isfinite(parsed)) {
+      throw ConfigError("must be a finite number, but is '" + text + "'");
+    }
+    if (parsed < least || parsed > largest || (without_least && parsed == least)) {
+      throw ConfigError("must be " + range() + ", but is " + text);
+    }
+    value = parsed;
+  }
+  std::string write(double value) const { return text_of(value); }
+};
+
+std::string in_quotes(const std::string& text) {
+  static const char* const kHex = "0123456789abcdef";
+  std::string quoted = "\"";
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      quoted += "\\x";
+      quoted += kHex[byte >> 4];
+      quoted += kHex[byte & 15];
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+struct Text {
+  std::string type() const { return "text"; }
+  std::string range() const { return ""; }
+  void read(std::string& value, const std::string& text, bool) const { value = text; }
+  std::string write(const std::string& value) const { return in_quotes(value); }
+};
+
+// One of a list of names: an enumeration in the order of its enumerators, or text.
+struct Choice {
+  std::vector<std::string> names;
+
+  std::string type() const { return "one of"; }
+  std::string range() const {
+    std::string list;
+    for (const std::string& name : names) {
+      if (!list.empty()) list += " | ";
+      list += name.empty() ? "\"\"" : name;
+    }
+    return list;
+  }
+  template <typename T>
+  void read(T& value, const std::string& text, bool) const {
+    const auto found = std::find(names.begin(), names.end(), text);
+    if (found == names.end()) {
+      throw ConfigError("must be one of " + range() + ", but is '" + text + "'");
+    }
+    if constexpr (std::is_enum_v<T>) {
+      value = static_cast<T>(found - names.begin());
+    } else {
+      value = text;
+    }
+  }
+  template <typename T>
+  std::string write(const T& value) const {
+    if constexpr (std::is_enum_v<T>) {
+      return names[static_cast<std::size_t>(value)];
+    } else {
+      return in_quotes(value);
+    }
+  }
+};
+
+// `field` maps a Config& to a reference to the field, and a const Config& to a const one.
+template <typename Field, typename Kind>
+ConfigKey make_key(std::string key, Field field, Kind kind, std::string unit, std::string effect) {
+  return {.key = std::move(key),
+          .type = kind.type(),
+          .range = kind.range(),
+          .unit = std::move(unit),
+          .effect = std::move(effect),
+          .read = [field, kind](Config& config, const std::string& text,
+                                bool quoted) { kind.read(field(config), text, quoted); },
+          .write = [field, kind](const Config& config) { return kind.write(field(config)); }};
+}
+
+// The key is the field's path in Config, by construction.
+#define DP_KEY(path, ...) \
+  make_key(               \
+      #path, [](auto& config) -> auto& { return config.path; }, __VA_ARGS__)
+
+// clang-format off
+std::vector<ConfigKey> make_keys() {
+  std::vector<ConfigKey> keys = {
+    DP_KEY(run.name, Text{}, "", "folder of the run below runs/"),
+    DP_KEY(run.seed, Integer{0}, "", "the seed of everything random; with budgets in episodes a run is a function of it"),
+    DP_KEY(run.budget_seconds, Number{0}, "seconds", "length of the whole run, stages by their shares; 0: stages by their episodes"),
+    DP_KEY(run.workers, Integer{0, 4096}, "processes", "worker processes per host; 0: one per core"),
+
+    DP_KEY(graph.path, Text{}, "", "graph file, relative to the working folder; or give graph.generate"),
+    DP_KEY(graph.generate, Choice{{"", "chain-mm"}}, "", "workload to generate; or give graph.path"),
+
+    DP_KEY(simulation.mode, Choice{{"reference"}}, "", "cost model; reference: the paper's published simulator"),
+    DP_KEY(simulation.devices, Integer{1, 4096}, "devices", "how many devices there are to place on"),
+
+    DP_KEY(model.hidden_width, Integer{1, 4096}, "", "width of the encoder"),
+    DP_KEY(model.message_rounds, Integer{0, 64}, "", "rounds of message passing of the encoder"),
+    DP_KEY(model.aggregate_rank, Integer{1, 1024}, "", "width of PLC's sums over the operations already on a device"),
+    DP_KEY(model.place_hidden, Integer{1, 1024}, "", "width of PLC's hidden layer"),
+    DP_KEY(model.identity_features, Flag{}, "", "feed block coordinates and ranks within symmetry classes; without them shards look alike"),
+    DP_KEY(model.operation_table, Flag{}, "", "learn a term per operation of the trained graph, left out on other graphs"),
+    DP_KEY(model.select, Choice{{"learned", "critical-path"}}, "", "who picks the next operation (SEL)"),
+    DP_KEY(model.place, Choice{{"learned", "earliest-start"}}, "", "who picks its device (PLC)"),
+
+    DP_KEY(stages.teacher, Choice{{"critical-path", "heft"}}, "", "whom the imitation stage imitates"),
+  };
+  const auto add_stage = [&keys](const std::string& section, auto stage) {
+    const auto add = [&](const std::string& name, auto field, auto kind, const std::string& unit, const std::string& effect) {
+      keys.push_back(make_key(section + "." + name,
+                              [stage, field](auto& config) -> auto& { return stage(config).*field; }, kind, unit, effect));
+    };
+    add("enabled", &StageConfig::enabled, Flag{}, "", "whether the stage takes place");
+    add("episodes", &StageConfig::episodes, Integer{0}, "episodes", "budget where run.budget_seconds is 0");
+    add("share_of_seconds", &StageConfig::share_of_seconds, Number{0, 1}, "", "of run.budget_seconds");
+    add("learning_rate_start", &StageConfig::learning_rate_start, Number{0, 10}, "", "learning rate at the start of the stage");
+    add("learning_rate_end", &StageConfig::learning_rate_end, Number{0, 10}, "", "learning rate at its end");
+    add("entropy_start", &StageConfig::entropy_start, Number{0, 100}, "", "weight of the entropy bonus at the start: more explores longer");
+    add("entropy_end", &StageConfig::entropy_end, Number{0, 100}, "", "weight of the entropy bonus at the end");
+  };
+  add_stage("stages.imitation", [](auto& config) -> auto& { return config.stages.imitation; });
+  add_stage("stages.simulation", [](auto& config) -> auto& { return config.stages.simulation; });
+  const std::vector<ConfigKey> rest = {
+    DP_KEY(learner.mode, Choice{{"synchronous"}}, "", "synchronous: weights are a function of config and seed, whatever the number of workers"),
+    DP_KEY(learner.batch_episodes, Integer{1, 1048576}, "episodes", "per update; a multiple of learner.group_episodes"),
+    DP_KEY(learner.group_episodes, Integer{1, 65536}, "episodes", "per ticket: played by one worker, advantages normalised within"),
+    DP_KEY(learner.pipeline_depth, Integer{0, 64}, "batches", "batch k is played with version k - 1 - depth: more keeps workers busier with older weights"),
+    DP_KEY(learner.threads, Integer{1, 1024}, "threads", "of the learner"),
+    DP_KEY(learner.clip_ratio, Number{0, 10, true}, "", "how far the importance ratio of a decision may leave 1"),
+    DP_KEY(learner.gradient_norm_limit, Number{0, kAnyNumber, true}, "", "a longer gradient is scaled down to this length"),
+    DP_KEY(learner.encoder_learning_rate_factor, Number{0, 1000}, "", "learning rate of the encoder against that of the per-operation table"),
+    DP_KEY(learner.evaluate_every_updates, Integer{0}, "updates", "how often the greedy policy is evaluated; 0: only at the end"),
+
+    DP_KEY(checkpoint.every_updates, Integer{0}, "updates", "between checkpoints; 0: by time alone"),
+    DP_KEY(checkpoint.every_seconds, Number{0}, "seconds", "between checkpoints; 0: by updates alone"),
+    DP_KEY(checkpoint.keep, Integer{1, 10000}, "checkpoints", "newest ones kept, beside the best"),
+
+    DP_KEY(archive.enabled, Flag{}, "", "write every episode's outcome to trajectories/"),
+    DP_KEY(archive.decisions_per_second, Number{-1, 1e9}, "trajectories", "complete ones at most this often, improvements always; below 0: all"),
+    DP_KEY(archive.segment_rows, Integer{1}, "episodes", "in one archive file before the next begins"),
+
+    DP_KEY(network.transport, Choice{{"auto", "ipc", "tcp"}}, "", "between workers and learner; auto: ipc on the learner's machine, tcp elsewhere"),
+  };
+  keys.insert(keys.end(), rest.begin(), rest.end());
+  return keys;
+}
+// clang-format on
+
+#undef DP_KEY
+
+}  // namespace
+
+const std::vector<ConfigKey>& config_keys() {
+  static const std::vector<ConfigKey> kKeys = make_keys();
+  return kKeys;
+}
+
+std::string section_effect(const std::string& section) {
+  static const std::map<std::string, std::string> kEffects = {
+      {"run", "The run as a whole."},
+      {"graph", "What is placed; exactly one of both keys."},
+      {"simulation", "What an assignment costs."},
+      {"model",
+       "The policy: an encoder and the heads SEL (which operation next) and PLC (which device)."},
+      {"stages", "What is learned from, stage after stage."},
+      {"stages.imitation", "Stage I: cross-entropy to a teacher."},
+      {"stages.simulation", "Stage II: policy gradient on the simulator."},
+      {"learner", "How trajectories become weights."},
+      {"checkpoint", "What a resumed run starts from."},
+      {"archive", "The record of all episodes, in HDF5."},
+      {"network", "Between learner and workers."},
+  };
+  const auto found = kEffects.find(section);
+  return found == kEffects.end() ? "" : found->second;
+}
+
+}  // namespace doppler
