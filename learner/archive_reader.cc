@@ -155,7 +155,7 @@ EpisodeRow make_row(const EpisodeColumns& columns, std::size_t i, std::size_t se
 const char* why_impossible(const EpisodeRow& row, const SegmentInfo& info) {
   if (row.graph >= info.header.graphs.size()) return "no such graph";
   if (row.stage < Stage::kImitation || row.stage > Stage::kReal) return "no such stage";
-  if (row.status > TrajectoryStatus::kFailed) return "no such status";
+  if (row.status > TrajectoryStatus::kEvaluated) return "no such status";
   if (row.decision_offset == -1)
     return row.decision_count == 0 ? nullptr : "decisions without a place";
   if (row.decision_offset < 0 || row.decision_count < 0 ||
@@ -265,9 +265,10 @@ ArchiveSummary ArchiveReader::visit(const std::function<void(const EpisodeRow&)>
     const std::uint64_t void_from = cutoff(lineage);
     visit_segment(segment, [&](const EpisodeRow& row) {
       const bool is_late = row.lineage != lineage;
+      const bool is_counted = !is_late && row.status != TrajectoryStatus::kEvaluated;
       if (row.episode >= void_from) {
         ++summary.superseded;
-      } else if (!is_late && !seen.insert(row.episode)) {
+      } else if (is_counted && !seen.insert(row.episode)) {
         ++summary.duplicates;
       } else {
         ++summary.episodes;

@@ -172,6 +172,19 @@ TEST(TrajectoryArchive, DuplicatesAndGapsAreToldAndDuplicatesLeftOut) {
                                              HasSubstr("3 episodes have no row, the first is 20")));
 }
 
+TEST(TrajectoryArchive, EvaluationsMayShareANumberWithAnEpisode) {
+  const TempDir dir;
+  TrajectoryArchive archive(dir.path(), sample_header());
+  append(archive, 0, 3);
+  for (int i = 0; i < 2; ++i) {
+    archive.append(sample_trajectory(2), TrajectoryStatus::kEvaluated, false);
+  }
+  archive.close();
+  ArchiveReader reader(dir.path());
+  EXPECT_THAT(numbers(reader.episodes()), ElementsAre(0, 1, 2, 2, 2));
+  EXPECT_THAT(reader.problems(), IsEmpty());
+}
+
 TEST(TrajectoryArchive, DecisionsAreShedAndRowsKeptWhenTheyWaitTooLong) {
   const TempDir dir;
   // Room for two trajectories; nothing is committed before the flush.
