@@ -1,0 +1,109 @@
+#include "common/cli.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "common/error.h"
+#include "common/nearest_name.h"
+
+namespace doppler {
+namespace {
+
+// Leaves a program from within parse_flags(); caught by run_program() alone.
+struct ProgramExit {
+  int code;
+};
+
+int fail(const std::string& title, const std::string& message, ExitCode code) {
+  std::cout.flush();
+  std::cerr << title << ": " << message << "\n";
+  return static_cast<int>(code);
+}
+
+// The options of a command and of those of its subcommands that the command line names.
+void collect_options(const CLI::App& app, std::vector<std::string>& names) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  for (const CLI::App* command : app.get_subcommands()) collect_options(*command, names);
+}
+
+std::string describe_problem(const CLI::App& app, const CLI::ParseError& problem) {
+  // A misspelt option is also a missing one, or leaves its value behind as a stray argument: it
+  // comes first.
+  for (const std::string& argument : app.remaining(true)) {
+    if (!argument.starts_with('-') || argument == "-") continue;
+    const std::string name = argument.substr(0, argument.find('='));
+    std::vector<std::string> known;
+    collect_options(app, known);
+    return name + " is no option" + suggest_name(name, known) + " See --help";
+  }
+  const std::vector<const CLI::App*> commands =
+      app.get_subcommands([](const CLI::App*) { return true; });
+  if (!commands.empty() && app.get_subcommands().empty()) {
+    std::vector<std::string> known;
+    for (const CLI::App* command : commands) known.push_back(command->get_name());
+    const std::vector<std::string> remaining = app.remaining(true);
+    if (!remaining.empty()) {
+      return "'" + remaining.front() + "' is no command" + suggest_name(remaining.front(), known) +
+             " See --help";
+    }
+  }
+  std::string text = problem.what();
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  return text + "; see --help";
+}
+
+}  // namespace
+
+std::string program_title(const std::string& path) {
+  std::string name = std::filesystem::path(path).filename().string();
+  if (name.starts_with("doppler-")) name[7] = ' ';
+  return name;
+}
+
+int run_program(int argc, char** argv, const std::function<int(int, char**)>& program) {
+  const std::string title = program_title(argc > 0 ? argv[0] : "doppler");
+  try {
+    const int code = program(argc, argv);
+    if (!std::cout.flush() || std::fflush(stdout) != 0) {
+      throw SystemError("write(standard output): the output is incomplete");
+    }
+    return code;
+  } catch (const ProgramExit& exit) {
+    return exit.code;
+  } catch (const SystemError& error) {
+    return fail(title, error.what(), ExitCode::kEnvironment);
+  } catch (const Error& error) {
+    return fail(title, error.what(), ExitCode::kBadInput);
+  } catch (const CLI::ParseError& problem) {  // of an app that did not use parse_flags()
+    return fail(title, problem.what(), ExitCode::kBadInput);
+  } catch (const std::bad_alloc&) {
+    return fail(title, "out of memory", ExitCode::kEnvironment);
+  } catch (const std::exception& error) {
+    return fail(title, std::string("unexpected: ") + error.what(), ExitCode::kEnvironment);
+  }
+}
+
+void parse_flags(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& wish) {  // --help and its like
+    std::ostringstream text;
+    app.exit(wish, text, text);
+    std::cout << text.str() << (text.str().ends_with('\n') ? "" : "\n") << std::flush;
+    throw ProgramExit{0};
+  } catch (const CLI::ParseError& problem) {
+    throw ConfigError(describe_problem(app, problem));
+  }
+}
+
+}  // namespace doppler

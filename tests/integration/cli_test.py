@@ -1,0 +1,286 @@
+"""The light programs as a user meets them: output, messages and exit codes.
+
+Run by ctest with the folder of the programs as its argument; nothing but the standard library is needed.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path("build/bin")
+BAD_INPUT = 2
+ENVIRONMENT = 3
+
+# Operations 0 -> 1 -> 2 behind one input; compute 2, 3, 4 and transfer 10, 20, 30 times 10^10 ticks.
+CHAIN = """4
+0,{space}
+0, 1, {nothing}
+1, 2, {nothing}
+20000000000,100000000000,matmul
+30000000000,200000000000,matmul
+40000000000,300000000000,add
+""".format(space=" ", nothing="")
+
+
+def run(*arguments, stdin="", program="doppler", folder=None, environment=None):
+    return subprocess.run(
+        [str((folder or BIN) / program), *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **(environment or {})},
+    )
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+        self.graph = self.write("chain.txt", CHAIN)
+
+    def write(self, name, content):
+        path = self.path / name
+        path.write_text(content)
+        return path
+
+    def assert_fails(self, result, code, *parts):
+        """One line on stderr with all parts, nothing on stdout."""
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        for part in parts:
+            self.assertIn(part, result.stderr)
+
+
+class Front(CliTest):
+    def test_help_lists_every_verb(self):
+        result = run("--help")
+        self.assertEqual(result.returncode, 0)
+        for verb in ("train", "resume", "baseline", "simulate", "graph", "inspect"):
+            self.assertIn(f"\n  {verb} ", result.stdout)
+        self.assertIn("Example:", result.stdout)
+
+    def test_version(self):
+        self.assertRegex(run("--version").stdout, r"^doppler \d+\.\d+\.\d+\n$")
+
+    def test_without_a_verb_usage_goes_to_stderr(self):
+        result = run()
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertEqual(result.stdout, "")
+        self.assertIn("Usage:", result.stderr)
+
+    def test_an_unknown_verb_is_answered_with_the_nearest(self):
+        self.assert_fails(run("simulte"), BAD_INPUT, "doppler: 'simulte' is no verb; did you mean 'simulate'?")
+
+    def test_help_of_a_verb(self):
+        for arguments in (("help", "graph"), ("graph", "--help")):
+            result = run(*arguments)
+            self.assertEqual(result.returncode, 0)
+            self.assertIn("Example:", result.stdout)
+            self.assertTrue(result.stdout.endswith("\n"))
+
+    def test_a_missing_program_is_a_fault_of_the_installation(self):
+        shutil.copy(BIN / "doppler", self.path)
+        self.assert_fails(run("train", folder=self.path), ENVIRONMENT, "doppler-train")
+
+
+class Training(CliTest):
+    """Which program `train` and `resume` start, with programs that only print what they were given."""
+
+    def setUp(self):
+        super().setUp()
+        shutil.copy(BIN / "doppler", self.path)
+        for name in ("doppler-train", "doppler-actor-host"):
+            self.write(name, f'#!/bin/sh\necho {name} "$@"\n').chmod(0o755)
+
+    def words(self, *arguments, **environment):
+        clean = {"OMPI_COMM_WORLD_RANK": "0", "PMIX_RANK": "0", **environment}
+        return run(*arguments, folder=self.path, environment=clean).stdout.strip()
+
+    def test_train_and_resume(self):
+        self.assertEqual(self.words("train", "c.yaml", "--set", "run.seed=3"),
+                         "doppler-train c.yaml --set run.seed=3")
+        self.assertEqual(self.words("resume", "runs/a"), "doppler-train resume runs/a")
+
+    def test_later_mpi_ranks_are_actor_hosts(self):
+        self.assertEqual(self.words("train", "c.yaml", OMPI_COMM_WORLD_RANK="1"),
+                         "doppler-actor-host c.yaml")
+        self.assertEqual(self.words("resume", "runs/a", PMIX_RANK="2"),
+                         "doppler-actor-host resume runs/a")
+
+
+class GraphVerb(CliTest):
+    def test_check_counts(self):
+        result = run("graph", "check", self.graph)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("3 operations, 2 edges, 1 inputs, 0 warnings", result.stdout)
+
+    def test_check_warns_with_line_and_column(self):
+        damaged = self.write("damaged.txt", CHAIN.replace("1, 2, \n", "1,2, \n"))
+        result = run("graph", "check", damaged, "--json")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("damaged.txt:4:2: warning: ", result.stderr)
+        self.assertIn("edge 1 -> 2", result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual((report["warnings"][0]["line"], report["warnings"][0]["column"]), (4, 2))
+        self.assertEqual(run("graph", "check", damaged, "--strict").returncode, BAD_INPUT)
+
+    def test_check_refuses_damage(self):
+        damaged = self.write("damaged.txt", CHAIN.replace("30000000000,", "3x,"))
+        self.assert_fails(run("graph", "check", damaged), BAD_INPUT,
+                          "doppler graph: ", "damaged.txt:6:1: operation 1: compute: ")
+
+    def test_check_refuses_costs_that_no_time_holds(self):
+        huge = self.write("huge.txt", "2\n\n0\n1\n9223372036854775807,0\n1,1\n")
+        self.assert_fails(run("graph", "check", huge), BAD_INPUT, "2^62")
+
+    def test_a_missing_file_is_bad_input(self):
+        self.assert_fails(run("graph", "check", self.path / "absent"), BAD_INPUT, "no such file")
+        self.assert_fails(run("graph", "check", self.path), BAD_INPUT, "is a folder")
+
+    def test_show_reports_structure_and_bounds(self):
+        report = json.loads(run("graph", "show", "--devices", "1,2", self.graph, "--json").stdout)
+        self.assertEqual((report["operations"], report["depth"], report["width"]), (3, 3, 1))
+        self.assertEqual(report["symmetry_classes"], 3)
+        self.assertEqual(report["total_work_ticks"], 9 * 10**10)
+        self.assertEqual(report["critical_path_ticks"], 9 * 10**10)
+        # 2 + 10 + 3 + 20 + 4
+        self.assertEqual(report["critical_path_with_transfers_ticks"], 39 * 10**10)
+        self.assertEqual([bound["makespan_ticks"] for bound in report["lower_bounds"]],
+                         [9 * 10**10] * 2)
+        self.assertIn("symmetry classes", run("graph", "show", self.graph).stdout)
+
+    def test_generate_writes_a_graph_that_checks(self):
+        path = self.path / "g.txt"
+        self.assertEqual(run("graph", "generate", "chain-mm", "-o", path).returncode, 0)
+        self.assertIn("76 operations, 80 edges, 36 inputs", run("graph", "check", path).stdout)
+        text = run("graph", "generate", "chain-mm", "-o", "-").stdout
+        self.assertEqual(text, path.read_text())
+        self.assertIn("76 operations", run("graph", "check", "-", stdin=text).stdout)
+
+    def test_generate_refuses_an_unknown_workload(self):
+        self.assert_fails(run("graph", "generate", "chain_mm", "-o", "-"), BAD_INPUT,
+                          "did you mean 'chain-mm'?")
+
+    def test_an_unwritable_place_is_the_environments_fault(self):
+        self.assert_fails(run("graph", "generate", "chain-mm", "-o", "/nonexistent/g.txt"), ENVIRONMENT,
+                          "No such file or directory")
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([str(BIN / "doppler"), "graph", "show", str(self.graph)], stdout=full,
+                                    stderr=subprocess.PIPE, text=True, timeout=120)
+        self.assertEqual(result.returncode, ENVIRONMENT)
+
+    def test_flags_are_checked(self):
+        self.assert_fails(run("graph"), BAD_INPUT, "doppler graph: ")
+        self.assert_fails(run("graph", "shwo", "f"), BAD_INPUT, "did you mean 'show'?")
+        self.assert_fails(run("graph", "check", "f", "--jsno"), BAD_INPUT,
+                          "--jsno is no option; did you mean '--json'?")
+
+
+class Simulate(CliTest):
+    def simulate(self, *arguments, **options):
+        return run("simulate", self.graph, "--reference", "--devices", "2", *arguments, **options)
+
+    def test_prints_cost_and_makespan_of_each_line(self):
+        result = self.simulate("--assignments", "-", stdin="# two\n0,0,0\n\n0,1,0\n")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        # 2 + 3 + 4 and 2 + 10 + 3 + 20 + 4, in units of 10^10 ticks.
+        self.assertEqual(result.stdout, "9.0\t90000000000\n39.0\t390000000000\n")
+
+    def test_json_keeps_the_order(self):
+        placements = self.write("p.csv", "0,1,0\n0,0,0\n")
+        report = json.loads(self.simulate("--assignments", placements, "--json").stdout)
+        self.assertEqual(report, [{"cost": 39.0, "makespan_ticks": 390000000000},
+                                  {"cost": 9.0, "makespan_ticks": 90000000000}])
+
+    def test_a_wrong_assignment_is_reported_at_its_place(self):
+        self.assert_fails(self.simulate("--assignments", "-", stdin="0,0,0\n0,2,0\n"), BAD_INPUT,
+                          "standard input:2:3: operation 1: device 2 does not exist")
+        self.assert_fails(self.simulate("--assignments", "-", stdin="0,0\n"), BAD_INPUT,
+                          "2 device ids, but the graph has 3 operations")
+
+    def test_the_physical_mode_is_refused(self):
+        self.assert_fails(run("simulate", self.graph, "--devices", "2", "--assignments", "-"), BAD_INPUT,
+                          "the physical mode needs a topology and is not available in this version")
+
+    def test_flags_are_checked(self):
+        self.assert_fails(run("simulate", self.graph, "--devics", "2"), BAD_INPUT,
+                          "--devics is no option; did you mean '--devices'?")
+        self.assert_fails(run("simulate", self.graph, "--reference", "--assignments", "-"), BAD_INPUT,
+                          "--devices is required")
+        for devices in ("0", "-1", "x", "1.5", "5000"):
+            self.assert_fails(run("simulate", self.graph, "--reference", f"--devices={devices}",
+                                  "--assignments", "-"), BAD_INPUT, "devices")
+
+    def test_published_costs(self):
+        folder = os.environ.get("DOPPLER_PUBLIC_DATA")
+        if not folder:
+            self.skipTest("needs DOPPLER_PUBLIC_DATA")
+        expected = {
+            "gdp_chain_mm_112nodes.txt": (76, "1600.070068359375", "4800.27978515625"),
+            "gdp_ffnn_192nodes.txt": (180, "84.18241119384766", "226.78318786621094"),
+            "gdp_transformer_block_215nodes.txt": (182, "240.3115234375", "388.6778259277344"),
+            "gdp_full_transformer_layer_261nodes.txt": (229, "274.88299560546875", "388.9769592285156"),
+        }
+        for name, (operations, modulo, one_device) in expected.items():
+            lines = "\n".join(",".join(str(o % 4 * spread) for o in range(operations)) for spread in (1, 0))
+            result = run("simulate", pathlib.Path(folder) / name, "--reference", "--devices", 4,
+                         "--assignments", "-", stdin=lines)
+            self.assertEqual([line.split("\t")[0] for line in result.stdout.splitlines()],
+                             [modulo, one_device])
+
+
+class Baseline(CliTest):
+    def baseline(self, *arguments):
+        return run("baseline", self.graph, "--reference", "--devices", "2", "--evaluations", "500", *arguments)
+
+    def test_one_table_with_every_algorithm(self):
+        result = self.baseline()
+        self.assertEqual(result.returncode, 0, result.stderr)
+        names = [line.split()[0] for line in result.stdout.splitlines()]
+        self.assertEqual(names[:9], ["algorithm", "one-device", "random", "round-robin",
+                                     "round-robin-topological", "critical-path", "heft", "etf",
+                                     "local-search"])
+
+    def test_json_assignments_cost_what_is_reported(self):
+        report = json.loads(self.baseline("--json").stdout)
+        self.assertEqual(report["lower_bounds"]["largest"], 9.0)
+        lines = "\n".join(",".join(map(str, row["assignment"])) for row in report["baselines"])
+        costs = json.loads(run("simulate", self.graph, "--reference", "--devices", "2", "--assignments", "-",
+                               "--json", stdin=lines).stdout)
+        self.assertEqual([row["cost"] for row in report["baselines"]], [row["cost"] for row in costs])
+        self.assertEqual(min(row["cost"] for row in costs), 9.0)
+
+    def test_a_seed_fixes_everything_but_the_time(self):
+        def rows():
+            report = json.loads(self.baseline("--json", "--seed", "7").stdout)
+            return [{k: v for k, v in row.items() if k != "seconds"} for row in report["baselines"]]
+
+        self.assertEqual(rows(), rows())
+
+    def test_output_writes_a_file_an_algorithm(self):
+        folder = self.path / "out" / "deep"
+        self.assertEqual(self.baseline("--algorithm", "heft", "--output", folder).returncode, 0)
+        self.assertEqual([path.name for path in folder.iterdir()], ["heft.json"])
+        self.assertEqual(json.loads((folder / "heft.json").read_text())["devices"], 2)
+
+    def test_an_unknown_algorithm_is_answered_with_the_nearest(self):
+        result = self.baseline("--algorithm", "hefd")
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertIn("did you mean 'heft'?", result.stderr)
+
+    def test_the_physical_mode_is_refused(self):
+        self.assert_fails(run("baseline", self.graph, "--devices", "2"), BAD_INPUT, "not available in this version")
+
+
+if __name__ == "__main__":
+    unittest.main()
