@@ -45,11 +45,8 @@ class ByteWriter {
   void clear() { bytes_.clear(); }
 
  private:
-  void append(const void* data, std::size_t size) {
-    const std::size_t at = bytes_.size();
-    bytes_.resize(at + size);
-    if (size > 0) std::memcpy(bytes_.data() + at, data, size);
-  }
+  void append(const void* data, std::size_t size);
+
   std::vector<std::byte> bytes_;
 };
 

@@ -44,6 +44,7 @@ struct ModelConfig {
   bool operation_table = true;      // a learned term per operation of each trained graph
   SelectPolicy select = SelectPolicy::kLearned;
   PlacePolicy place = PlacePolicy::kLearned;
+  double epsilon = 0;  // chance of a uniformly random action while training
 };
 
 struct StageConfig {
@@ -59,14 +60,14 @@ struct StageConfig {
 struct StagesConfig {
   Teacher teacher = Teacher::kCriticalPath;
   StageConfig imitation{.episodes = 2048,
-                        .share_of_seconds = 0.05,
+                        .share_of_seconds = 0.02,
                         .learning_rate_start = 0.01,
-                        .learning_rate_end = 0.005};
-  StageConfig simulation{.episodes = 100000,
-                         .share_of_seconds = 0.95,
+                        .learning_rate_end = 0.01};
+  StageConfig simulation{.episodes = 200000,
+                         .share_of_seconds = 0.98,
                          .learning_rate_start = 0.02,
                          .learning_rate_end = 0.002,
-                         .entropy_start = 0.03,
+                         .entropy_start = 0.1,
                          .entropy_end = 0.0};
 };
 
@@ -78,7 +79,7 @@ struct LearnerConfig {
   std::int64_t threads = 1;
   double clip_ratio = 0.2;  // of the importance ratio of a decision
   double gradient_norm_limit = 1.0;
-  double table_learning_rate_factor = 1.0;   // of the per-operation table against the encoder
+  double encoder_learning_rate_factor = 0.1;  // of the encoder against the per-operation table
   std::int64_t evaluate_every_updates = 50;  // greedy policy; 0: only at the end
 };
 

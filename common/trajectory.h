@@ -21,6 +21,7 @@ enum class TrajectoryStatus : std::uint8_t {
   kDroppedInvalid = 2,  // did not replay, or broke the format
   kDroppedLineage = 3,  // belongs to a run before a resume
   kFailed = 4,          // killed its workers
+  kEvaluated = 5,       // played to judge the policy, never to train it
 };
 
 struct Trajectory {

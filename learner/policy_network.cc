@@ -54,7 +54,7 @@ PolicyNetworkImpl::PolicyNetworkImpl(const ModelConfig& config,
       torch::zeros({static_cast<std::int64_t>(kPlaceFeatureCount), config.place_hidden}));
   hidden_to_score_ = register_parameter("hidden_to_score", torch::zeros({config.place_hidden}));
   for (std::size_t g = 0; g < operation_counts.size(); ++g) {
-    const std::string suffix = "." + std::to_string(g);
+    const std::string suffix = "_" + std::to_string(g);
     select_tables_.push_back(
         register_parameter("table_select" + suffix, torch::zeros({operation_counts[g]})));
     place_tables_.push_back(

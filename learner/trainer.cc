@@ -14,6 +14,9 @@
 #include "learner/adam.h"
 #include "learner/policy_network.h"
 
+// Where LibTorch multiplies through OpenBLAS; null with another BLAS.
+extern "C" __attribute__((weak)) void openblas_set_num_threads(int count);
+
 namespace doppler {
 namespace {
 
@@ -161,7 +164,7 @@ Trainer::Impl::Impl(const ModelConfig& model_config, const LearnerConfig& learne
   network = PolicyNetwork(model, operation_counts, seed);
   for (const auto& item : network->named_parameters()) {
     const bool is_table = item.key().rfind("table_", 0) == 0;
-    adam.add(item.key(), item.value(), is_table ? learner.table_learning_rate_factor : 1.0);
+    adam.add(item.key(), item.value(), is_table ? 1.0 : learner.encoder_learning_rate_factor);
   }
   thread_workspaces.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, learner.threads)));
   for (auto& workspaces : thread_workspaces) workspaces.resize(graphs.size());
@@ -338,7 +341,12 @@ UpdateStatistics Trainer::update(const std::vector<Trajectory>& batch,
       }
     }
   }
-  impl.adam.step(settings.learning_rate);
+  // One step on a gradient that is not finite would spoil the weights for good.
+  if (std::isfinite(statistics.gradient_norm)) {
+    impl.adam.step(settings.learning_rate);
+  } else {
+    statistics.skipped = true;
+  }
   return statistics;
 }
 
@@ -410,7 +418,7 @@ WeightSnapshot encode_graph(const ModelConfig& model, const std::vector<NamedTen
   torch::NoGradGuard no_grad;
   std::vector<std::int64_t> operation_counts;
   for (const NamedTensor& tensor : parameters) {
-    if (tensor.name.rfind("table_select.", 0) == 0) operation_counts.push_back(tensor.shape[0]);
+    if (tensor.name.rfind("table_select_", 0) == 0) operation_counts.push_back(tensor.shape[0]);
   }
   PolicyNetwork network(model, operation_counts, 0);
   for (const auto& item : network->named_parameters()) {
@@ -428,6 +436,8 @@ WeightSnapshot encode_graph(const ModelConfig& model, const std::vector<NamedTen
 }
 
 void limit_torch_threads(int count) {
+  // OpenBLAS keeps a pool of its own, whose idle threads spin on cores that workers need.
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(count);
   at::set_num_threads(count);
   at::set_num_interop_threads(1);
 }

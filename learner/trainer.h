@@ -41,6 +41,7 @@ struct UpdateStatistics {
   double place_entropy = 0;
   double gradient_norm = 0;     // before clipping
   double clipped_fraction = 0;  // of the decisions
+  bool skipped = false;         // the gradient was not finite; the weights did not change
   double largest_log_probability_difference = 0;
 };
 

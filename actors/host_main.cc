@@ -1,0 +1,86 @@
+// doppler-actor-host: what every MPI rank above 0 runs. Keeps the newest weights in shared memory
+// and its workers alive; loads neither LibTorch nor HDF5.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <thread>
+
+#include "common/cli.h"
+#include "common/error.h"
+#include "common/host_setup.h"
+#include "common/log.h"
+#include "common/mpi_link.h"
+#include "common/program_path.h"
+#include "common/shared_weights.h"
+#include "common/worker_supervisor.h"
+
+namespace doppler {
+namespace {
+
+constexpr auto kPollInterval = std::chrono::milliseconds(1);
+constexpr auto kSupervisePeriod = std::chrono::milliseconds(50);
+constexpr auto kStopGrace = std::chrono::milliseconds(2000);
+
+HostMessage wait_for_message() {
+  while (true) {
+    if (auto message = receive_from_learner()) return std::move(*message);
+    std::this_thread::sleep_for(kPollInterval);
+  }
+}
+
+void serve(const MpiSession& session, const HostSetup& setup) {
+  SharedWeights weights = SharedWeights::create(setup.slot_count, setup.slot_capacity_bytes);
+  const bool local =
+      session.processor_name() == setup.learner_machine && !setup.local_endpoint.empty();
+  const WorkerLaunch launch{.program = sibling_program("doppler-worker"),
+                            .endpoint = local ? setup.local_endpoint : setup.network_endpoint,
+                            .server_key = setup.server_public_key,
+                            .host = static_cast<std::uint32_t>(session.rank()),
+                            .run_token = setup.run_token,
+                            .weights_descriptor = weights.descriptor()};
+  const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
+  WorkerSupervisor supervisor(launch, setup.workers > 0 ? setup.workers : cores);
+  log_info("host {}: starting {} workers, learner at {}", session.rank(),
+           setup.workers > 0 ? setup.workers : cores, launch.endpoint);
+  auto next_supervision = std::chrono::steady_clock::now();
+  while (true) {
+    if (std::chrono::steady_clock::now() >= next_supervision) {
+      for (const std::string& event : supervisor.poll()) log_warning("{}", event);
+      next_supervision = std::chrono::steady_clock::now() + kSupervisePeriod;
+    }
+    const auto message = receive_from_learner();
+    if (!message) {
+      std::this_thread::sleep_for(kPollInterval);
+      continue;
+    }
+    if (message->kind == HostMessageKind::kStop) break;
+    const auto version = decode_host_weights(message->bytes);
+    if (!version) throw SystemError("a weight version arrived damaged over MPI");
+    weights.publish(version->version, version->snapshot);
+  }
+  supervisor.stop(kStopGrace);
+}
+
+int host_main(int /*argc*/, char** /*argv*/) {
+  // The learner decides when the run ends; a launcher's signals reach it too.
+  std::signal(SIGTERM, SIG_IGN);
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGUSR1, SIG_IGN);
+  MpiSession session;
+  const HostMessage first = wait_for_message();
+  if (first.kind == HostMessageKind::kSetup) {
+    const auto setup = decode_host_setup(first.bytes);
+    if (!setup) throw SystemError("the learner's setup arrived damaged over MPI");
+    serve(session, *setup);
+  }
+  session.finalize();
+  return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace
+}  // namespace doppler
+
+int main(int argc, char** argv) {
+  return doppler::run_program(argc, argv, doppler::host_main);
+}

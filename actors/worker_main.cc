@@ -1,0 +1,98 @@
+// doppler-worker: one worker process. Started by a supervisor (common/worker_supervisor.h), not by
+// hand.
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "actors/worker.h"
+#include "common/cli.h"
+#include "common/cost_table.h"
+#include "common/error.h"
+#include "common/levels.h"
+#include "common/worker_supervisor.h"
+#include "sim/baselines.h"
+#include "sim/reference_simulator.h"
+
+namespace doppler {
+namespace {
+
+// The worker dies with whoever started it, however that ends.
+void follow_parent(int parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (parent > 0 && getppid() != parent) std::_Exit(static_cast<int>(ExitCode::kEnvironment));
+}
+
+class SimulatedPlayGround final : public PlayGround {
+ public:
+  explicit SimulatedPlayGround(Welcome welcome) : welcome_(std::move(welcome)) {
+    std::vector<PlayableGraph> playable;
+    for (const Graph& graph : welcome_.graphs) {
+      costs_.push_back(std::make_unique<CostTable>(
+          CostTable::reference(graph, static_cast<int>(welcome_.simulation.devices))));
+      const CostTable& costs = *costs_.back();
+      levels_.push_back(std::make_unique<Levels>(compute_levels(costs)));
+      executors_.push_back(std::make_unique<ReferenceSimulator>(costs));
+      PlayableGraph& item = playable.emplace_back();
+      item.costs = &costs;
+      item.levels = levels_.back().get();
+      item.executor = executors_.back().get();
+      if (welcome_.teacher == Teacher::kHeft) {
+        const BaselineResult heft =
+            run_baseline("heft", costs, *executors_.back(), BaselineOptions{});
+        item.teacher_plan = Plan{heft.order, heft.assignment};
+      }
+    }
+    const PlayerSettings settings{.run_seed = welcome_.run_seed,
+                                  .worker_number = welcome_.worker_number,
+                                  .select = welcome_.select,
+                                  .place = welcome_.place};
+    player_ = std::make_unique<TicketPlayer>(settings, std::move(playable));
+  }
+  TicketPlayer& player() override { return *player_; }
+
+ private:
+  Welcome welcome_;
+  std::vector<std::unique_ptr<CostTable>> costs_;
+  std::vector<std::unique_ptr<Levels>> levels_;
+  std::vector<std::unique_ptr<Executor>> executors_;
+  std::unique_ptr<TicketPlayer> player_;
+};
+
+int worker_main(int argc, char** argv) {
+  CLI::App app{"One worker process of a run. Started by doppler train, not by hand."};
+  WorkerIdentity identity;
+  std::string endpoint;
+  int parent = 0;
+  app.add_option("--endpoint", endpoint, "where the learner listens")->required();
+  app.add_option("--host", identity.host, "MPI rank of the host");
+  app.add_option("--worker", identity.worker, "number on its host");
+  app.add_option("--incarnation", identity.incarnation, "how often it was restarted");
+  app.add_option("--run-token", identity.run_token, "of the run that it belongs to");
+  app.add_option("--parent", parent, "process that it dies with");
+  parse_flags(app, argc, argv);
+  follow_parent(parent);
+
+  const char* key = std::getenv(kServerKeyVariable);
+  if (key == nullptr) {
+    throw ConfigError(std::string(kServerKeyVariable) +
+                      " is not set; workers are started by doppler train");
+  }
+  const SharedWeights weights = SharedWeights::attach(kWeightsDescriptor);
+  WorkerSocket socket(endpoint, worker_peer_name(identity), key);
+  run_worker(identity, socket, weights, [](Welcome welcome) {
+    return std::make_unique<SimulatedPlayGround>(std::move(welcome));
+  });
+  return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace
+}  // namespace doppler
+
+int main(int argc, char** argv) {
+  return doppler::run_program(argc, argv, doppler::worker_main);
+}

@@ -1,0 +1,251 @@
+#include "common/message.h"
+
+#include "common/byte_stream.h"
+#include "common/graph_codec.h"
+#include "common/random.h"
+
+namespace doppler {
+namespace {
+
+ByteWriter begin(MessageKind kind) {
+  ByteWriter writer;
+  writer.put(kind);
+  return writer;
+}
+
+// A reader behind the kind byte; nullopt for a message of another kind.
+std::optional<ByteReader> open(std::span<const std::byte> bytes, MessageKind kind) {
+  if (message_kind(bytes) != kind) return std::nullopt;
+  return ByteReader(bytes.subspan(1));
+}
+
+template <typename Enum>
+bool get_enum(ByteReader& reader, Enum last, Enum& value) {
+  const auto raw = reader.get<std::uint8_t>();
+  if (raw > static_cast<std::uint8_t>(last)) return false;
+  value = static_cast<Enum>(raw);
+  return true;
+}
+
+bool get_stage(ByteReader& reader, Stage& stage) {
+  const auto raw = reader.get<std::uint8_t>();
+  if (raw < static_cast<std::uint8_t>(Stage::kImitation) ||
+      raw > static_cast<std::uint8_t>(Stage::kReal)) {
+    return false;
+  }
+  stage = static_cast<Stage>(raw);
+  return true;
+}
+
+void put_trajectory(const Trajectory& trajectory, ByteWriter& writer) {
+  writer.put(trajectory.episode);
+  writer.put(trajectory.graph);
+  writer.put(trajectory.stage);
+  writer.put(trajectory.ticket);
+  writer.put(trajectory.attempt);
+  writer.put(trajectory.lineage);
+  writer.put(trajectory.weight_version);
+  writer.put(trajectory.worker);
+  writer.put(trajectory.seed);
+  writer.put(trajectory.makespan.ticks());
+  writer.put(trajectory.measured_seconds);
+  writer.put(trajectory.repeats);
+  writer.put(trajectory.spread_seconds);
+  writer.put_array(trajectory.operations);
+  writer.put_array(trajectory.devices);
+  writer.put_array(trajectory.select_log_probabilities);
+  writer.put_array(trajectory.place_log_probabilities);
+}
+
+bool get_trajectory(ByteReader& reader, Trajectory& trajectory) {
+  trajectory.episode = reader.get<std::uint64_t>();
+  trajectory.graph = reader.get<std::uint32_t>();
+  if (!get_stage(reader, trajectory.stage)) return false;
+  trajectory.ticket = reader.get<std::uint64_t>();
+  trajectory.attempt = reader.get<std::uint32_t>();
+  trajectory.lineage = reader.get<std::uint32_t>();
+  trajectory.weight_version = reader.get<std::uint64_t>();
+  trajectory.worker = reader.get<std::uint32_t>();
+  trajectory.seed = reader.get<std::uint64_t>();
+  trajectory.makespan = SimTime(reader.get<std::int64_t>());
+  trajectory.measured_seconds = reader.get<double>();
+  trajectory.repeats = reader.get<std::uint32_t>();
+  trajectory.spread_seconds = reader.get<double>();
+  reader.get_array(trajectory.operations);
+  reader.get_array(trajectory.devices);
+  reader.get_array(trajectory.select_log_probabilities);
+  reader.get_array(trajectory.place_log_probabilities);
+  return reader.ok();
+}
+
+}  // namespace
+
+std::optional<MessageKind> message_kind(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return std::nullopt;
+  const auto raw = static_cast<std::uint8_t>(bytes[0]);
+  if (raw < static_cast<std::uint8_t>(MessageKind::kHello) ||
+      raw > static_cast<std::uint8_t>(MessageKind::kGoodbye)) {
+    return std::nullopt;
+  }
+  return static_cast<MessageKind>(raw);
+}
+
+std::vector<std::byte> encode(const Hello& message) {
+  ByteWriter writer = begin(MessageKind::kHello);
+  writer.put(message.protocol);
+  writer.put(message.host);
+  writer.put(message.worker);
+  writer.put(message.incarnation);
+  writer.put(message.run_token);
+  return writer.take();
+}
+
+std::optional<Hello> decode_hello(std::span<const std::byte> bytes) {
+  auto reader = open(bytes, MessageKind::kHello);
+  if (!reader) return std::nullopt;
+  Hello message;
+  message.protocol = reader->get<std::uint32_t>();
+  message.host = reader->get<std::uint32_t>();
+  message.worker = reader->get<std::uint32_t>();
+  message.incarnation = reader->get<std::uint32_t>();
+  message.run_token = reader->get<std::uint64_t>();
+  if (!reader->complete()) return std::nullopt;
+  return message;
+}
+
+std::vector<std::byte> encode(const Welcome& message) {
+  ByteWriter writer = begin(MessageKind::kWelcome);
+  writer.put(message.worker_number);
+  writer.put(message.run_seed);
+  writer.put(static_cast<std::uint8_t>(message.simulation.mode));
+  writer.put(message.simulation.devices);
+  writer.put(static_cast<std::uint8_t>(message.teacher));
+  writer.put(static_cast<std::uint8_t>(message.select));
+  writer.put(static_cast<std::uint8_t>(message.place));
+  writer.put(static_cast<std::uint32_t>(message.graphs.size()));
+  for (const Graph& graph : message.graphs) put_graph(graph, writer);
+  return writer.take();
+}
+
+std::optional<Welcome> decode_welcome(std::span<const std::byte> bytes) {
+  auto reader = open(bytes, MessageKind::kWelcome);
+  if (!reader) return std::nullopt;
+  Welcome message;
+  message.worker_number = reader->get<std::uint32_t>();
+  message.run_seed = reader->get<std::uint64_t>();
+  if (!get_enum(*reader, SimulationMode::kReference, message.simulation.mode)) return std::nullopt;
+  message.simulation.devices = reader->get<std::int64_t>();
+  if (!get_enum(*reader, Teacher::kHeft, message.teacher) ||
+      !get_enum(*reader, SelectPolicy::kCriticalPath, message.select) ||
+      !get_enum(*reader, PlacePolicy::kEarliestStart, message.place)) {
+    return std::nullopt;
+  }
+  const auto graph_count = reader->get<std::uint32_t>();
+  for (std::uint32_t g = 0; g < graph_count && reader->ok(); ++g) {
+    std::optional<Graph> graph = get_graph(*reader);
+    if (!graph) return std::nullopt;
+    message.graphs.push_back(std::move(*graph));
+  }
+  if (!reader->complete()) return std::nullopt;
+  return message;
+}
+
+std::vector<std::byte> encode(const Refusal& message) {
+  ByteWriter writer = begin(MessageKind::kRefusal);
+  writer.put_text(message.reason);
+  return writer.take();
+}
+
+std::optional<Refusal> decode_refusal(std::span<const std::byte> bytes) {
+  auto reader = open(bytes, MessageKind::kRefusal);
+  if (!reader) return std::nullopt;
+  Refusal message{reader->get_text()};
+  if (!reader->complete()) return std::nullopt;
+  return message;
+}
+
+std::vector<std::byte> encode(const Credit& message) {
+  ByteWriter writer = begin(MessageKind::kCredit);
+  writer.put(message.tickets);
+  return writer.take();
+}
+
+std::optional<Credit> decode_credit(std::span<const std::byte> bytes) {
+  auto reader = open(bytes, MessageKind::kCredit);
+  if (!reader) return std::nullopt;
+  Credit message{reader->get<std::uint32_t>()};
+  if (!reader->complete()) return std::nullopt;
+  return message;
+}
+
+std::vector<std::byte> encode(const Ticket& message) {
+  ByteWriter writer = begin(MessageKind::kTicket);
+  writer.put(message.id);
+  writer.put(message.attempt);
+  writer.put(message.batch);
+  writer.put(message.purpose);
+  writer.put(message.stage);
+  writer.put(message.graph);
+  writer.put(message.weight_version);
+  writer.put(message.lineage);
+  writer.put(message.first_episode);
+  writer.put(message.count);
+  writer.put(static_cast<std::uint8_t>(message.greedy));
+  writer.put(message.epsilon);
+  return writer.take();
+}
+
+std::optional<Ticket> decode_ticket(std::span<const std::byte> bytes) {
+  auto reader = open(bytes, MessageKind::kTicket);
+  if (!reader) return std::nullopt;
+  Ticket message;
+  message.id = reader->get<std::uint64_t>();
+  message.attempt = reader->get<std::uint32_t>();
+  message.batch = reader->get<std::uint64_t>();
+  if (!get_enum(*reader, TicketPurpose::kEvaluate, message.purpose) ||
+      !get_stage(*reader, message.stage)) {
+    return std::nullopt;
+  }
+  message.graph = reader->get<std::uint32_t>();
+  message.weight_version = reader->get<std::uint64_t>();
+  message.lineage = reader->get<std::uint32_t>();
+  message.first_episode = reader->get<std::uint64_t>();
+  message.count = reader->get<std::uint32_t>();
+  message.greedy = reader->get<std::uint8_t>() != 0;
+  message.epsilon = reader->get<double>();
+  if (!reader->complete()) return std::nullopt;
+  return message;
+}
+
+std::vector<std::byte> encode(const Result& message) {
+  ByteWriter writer = begin(MessageKind::kResult);
+  writer.put(message.ticket);
+  writer.put(message.attempt);
+  writer.put(static_cast<std::uint32_t>(message.trajectories.size()));
+  for (const Trajectory& trajectory : message.trajectories) put_trajectory(trajectory, writer);
+  return writer.take();
+}
+
+std::optional<Result> decode_result(std::span<const std::byte> bytes) {
+  auto reader = open(bytes, MessageKind::kResult);
+  if (!reader) return std::nullopt;
+  Result message;
+  message.ticket = reader->get<std::uint64_t>();
+  message.attempt = reader->get<std::uint32_t>();
+  const auto count = reader->get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count && reader->ok(); ++i) {
+    if (!get_trajectory(*reader, message.trajectories.emplace_back())) return std::nullopt;
+  }
+  if (!reader->complete()) return std::nullopt;
+  return message;
+}
+
+std::vector<std::byte> encode(const Goodbye& /*message*/) {
+  return begin(MessageKind::kGoodbye).take();
+}
+
+std::uint64_t episode_seed(std::uint64_t run_seed, std::uint64_t episode) {
+  return derive_seed({run_seed, episode});
+}
+
+}  // namespace doppler

@@ -1,0 +1,120 @@
+// What workers and the learner tell each other over ZeroMQ. Plain structs with a fixed
+// little-endian encoding; every decoder takes any bytes and returns nullopt for what encode() did
+// not write, without throwing.
+//
+//   worker  -> learner   Hello     who I am, which protocol I speak
+//   learner -> worker    Welcome   the job: graphs and settings           (or Refusal: why not)
+//   worker  -> learner   Credit    how many more tickets I take
+//   learner -> worker    Ticket    play these episodes with that version
+//   worker  -> learner   Result    the trajectories of a ticket
+//   learner -> worker    Goodbye   no more work; exit
+#ifndef DOPPLER_COMMON_MESSAGE_H_
+#define DOPPLER_COMMON_MESSAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/config.h"
+#include "common/graph.h"
+#include "common/stage.h"
+#include "common/trajectory.h"
+
+namespace doppler {
+
+inline constexpr std::uint32_t kProtocolVersion = 1;
+
+enum class MessageKind : std::uint8_t {
+  kHello = 1,
+  kWelcome = 2,
+  kRefusal = 3,
+  kCredit = 4,
+  kTicket = 5,
+  kResult = 6,
+  kGoodbye = 7,
+};
+
+struct Hello {
+  std::uint32_t protocol = kProtocolVersion;
+  std::uint32_t host = 0;         // MPI rank
+  std::uint32_t worker = 0;       // on that host
+  std::uint32_t incarnation = 0;  // how often the host has restarted it
+  std::uint64_t run_token = 0;    // of the run that it was started for
+  bool operator==(const Hello&) const = default;
+};
+
+// Everything that a worker needs to know about a run.
+struct Welcome {
+  std::uint32_t worker_number = 0;  // unique in the run; goes into its trajectories
+  std::uint64_t run_seed = 0;
+  SimulationConfig simulation;
+  Teacher teacher = Teacher::kCriticalPath;
+  SelectPolicy select = SelectPolicy::kLearned;
+  PlacePolicy place = PlacePolicy::kLearned;
+  std::vector<Graph> graphs;
+};
+
+struct Refusal {
+  std::string reason;
+};
+
+struct Credit {
+  std::uint32_t tickets = 0;
+};
+
+enum class TicketPurpose : std::uint8_t { kTrain = 0, kEvaluate = 1 };
+
+// An order for `count` episodes of one graph with one weight version. What it yields is a function
+// of the ticket and the run alone, whoever plays it.
+struct Ticket {
+  std::uint64_t id = 0;
+  std::uint32_t attempt = 0;  // how often it was issued before
+  std::uint64_t batch = 0;    // the update that will train on it
+  TicketPurpose purpose = TicketPurpose::kTrain;
+  Stage stage = Stage::kSimulation;
+  std::uint32_t graph = 0;
+  std::uint64_t weight_version = 0;
+  std::uint32_t lineage = 0;
+  std::uint64_t first_episode = 0;
+  std::uint32_t count = 0;
+  bool greedy = false;
+  double epsilon = 0;
+  bool operator==(const Ticket&) const = default;
+};
+
+struct Result {
+  std::uint64_t ticket = 0;
+  std::uint32_t attempt = 0;
+  std::vector<Trajectory> trajectories;  // [count], by episode
+  bool operator==(const Result&) const = default;
+};
+
+struct Goodbye {};
+
+// The first byte of a message; nullopt for none or an unknown one.
+std::optional<MessageKind> message_kind(std::span<const std::byte> bytes);
+
+std::vector<std::byte> encode(const Hello& message);
+std::vector<std::byte> encode(const Welcome& message);
+std::vector<std::byte> encode(const Refusal& message);
+std::vector<std::byte> encode(const Credit& message);
+std::vector<std::byte> encode(const Ticket& message);
+std::vector<std::byte> encode(const Result& message);
+std::vector<std::byte> encode(const Goodbye& message);
+
+std::optional<Hello> decode_hello(std::span<const std::byte> bytes);
+std::optional<Welcome> decode_welcome(std::span<const std::byte> bytes);
+std::optional<Refusal> decode_refusal(std::span<const std::byte> bytes);
+std::optional<Credit> decode_credit(std::span<const std::byte> bytes);
+std::optional<Ticket> decode_ticket(std::span<const std::byte> bytes);
+std::optional<Result> decode_result(std::span<const std::byte> bytes);
+
+// Episode seeds: whoever knows the run's seed can replay any episode.
+std::uint64_t episode_seed(std::uint64_t run_seed, std::uint64_t episode);
+
+}  // namespace doppler
+
+#endif  // DOPPLER_COMMON_MESSAGE_H_

@@ -1,0 +1,133 @@
+#include "learner/run_folder.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <span>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/text_file.h"
+#include "learner/file_operations.h"
+
+namespace doppler {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLockName = "/.lock";
+constexpr const char* kMetricsName = "/metrics.jsonl";
+
+void write_durably(const std::string& path, const std::string& text) {
+  write_file_durably(system_file_operations(), path,
+                     std::as_bytes(std::span(text.data(), text.size())));
+}
+
+// Holds an exclusive lock until it goes; a killed process lets go of it by dying.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder) {
+    const std::string path = folder + kLockName;
+    descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) throw SystemError("open(" + path + "): " + std::strerror(errno));
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+    const int error = errno;
+    close(descriptor_);
+    descriptor_ = -1;
+    if (error == EWOULDBLOCK) {
+      throw ConfigError("run folder " + folder +
+                        ": another process is training in it; wait for it or stop it");
+    }
+    // A file system without flock: the run goes on without this protection.
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  ~FolderLock() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace
+
+struct RunFolder::Impl {
+  explicit Impl(const std::string& path) : lock(path) {}
+  FolderLock lock;
+  std::ofstream metrics;
+};
+
+RunFolder::RunFolder(std::string path, std::unique_ptr<Impl> impl)
+    : path_(std::move(path)), impl_(std::move(impl)) {}
+RunFolder::RunFolder(RunFolder&&) noexcept = default;
+RunFolder::~RunFolder() = default;
+
+RunFolder RunFolder::create(const std::string& path, const std::string& config_yaml) {
+  std::error_code error;
+  if (fs::exists(path, error) && !(fs::is_directory(path, error) && fs::is_empty(path, error))) {
+    throw ConfigError("run folder " + path + " exists already; continue it with `doppler resume " +
+                      path + "`, or give another with --run-dir");
+  }
+  make_folder(path);
+  auto impl = std::make_unique<Impl>(path);
+  RunFolder folder(path, std::move(impl));
+  write_durably(folder.config_path(), config_yaml);
+  return folder;
+}
+
+RunFolder RunFolder::open(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path + "/config.yaml", error)) {
+    throw ConfigError(
+        "run folder " + path +
+        ": there is no config.yaml in it; give the folder of a run that doppler train began");
+  }
+  return {path, std::make_unique<Impl>(path)};
+}
+
+void RunFolder::trim_metrics(std::uint64_t last_update) {
+  const std::string path = path_ + kMetricsName;
+  if (!fs::exists(path)) return;
+  std::ifstream in(path);
+  std::string kept;
+  std::string line;
+  while (std::getline(in, line)) {
+    const auto row = nlohmann::json::parse(line, nullptr, false);
+    if (row.is_discarded() || !row.contains("update")) continue;
+    if (row["update"].get<std::uint64_t>() <= last_update) kept += line + "\n";
+  }
+  in.close();
+  write_durably(path, kept);
+}
+
+void RunFolder::append_metrics(const std::string& json_line) {
+  if (!impl_->metrics.is_open()) {
+    impl_->metrics.open(path_ + kMetricsName, std::ios::app);
+  }
+  impl_->metrics << json_line << '\n';
+}
+
+void RunFolder::flush_metrics() {
+  if (!impl_->metrics.is_open()) return;
+  impl_->metrics.flush();
+  if (impl_->metrics.good()) return;
+  // A full disk: what could not be written is lost, the run is not.
+  impl_->metrics.clear();
+}
+
+void RunFolder::write_best_assignment(const std::string& json) {
+  make_folder(path_ + "/best");
+  write_durably(path_ + "/best/assignment.json", json);
+}
+
+void RunFolder::write_summary(const std::string& json) {
+  write_durably(path_ + "/summary.json", json);
+}
+
+}  // namespace doppler

@@ -1,0 +1,163 @@
+#include "learner/run_summary.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "common/reference_cost.h"
+
+namespace doppler {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json counts_json(const EpisodeCounts& counts) {
+  return {{"opened", counts.opened},
+          {"trained", counts.trained},
+          {"dropped_stale", counts.dropped_stale},
+          {"dropped_invalid", counts.dropped_invalid},
+          {"dropped_lineage", counts.dropped_lineage},
+          {"failed", counts.failed},
+          {"discarded_at_resume", counts.discarded_at_resume},
+          {"outstanding", counts.outstanding}};
+}
+
+double ratio(SimTime time, SimTime bound) {
+  return bound > SimTime(0) ? static_cast<double>(time.ticks()) / static_cast<double>(bound.ticks())
+                            : 0;
+}
+
+}  // namespace
+
+std::string metrics_json(const MetricsRow& row) {
+  Json json = {{"time_seconds", row.time_seconds},
+               {"stage", stage_name(row.point.stage)},
+               {"stage_used_fraction", row.point.used_fraction},
+               {"update", row.update},
+               {"version", row.update},
+               {"episodes", row.episodes},
+               {"makespan_mean_ticks", row.makespan_mean_ticks},
+               {"makespan_min_ticks", row.makespan_min.ticks()},
+               {"best_ticks", row.best.ticks()},
+               {"loss", row.statistics.loss},
+               {"entropy", row.statistics.select_entropy + row.statistics.place_entropy},
+               {"select_entropy", row.statistics.select_entropy},
+               {"place_entropy", row.statistics.place_entropy},
+               {"entropy_weight", row.point.entropy_weight},
+               {"learning_rate", row.point.learning_rate},
+               {"gradient_norm", row.statistics.gradient_norm},
+               {"update_skipped", row.statistics.skipped},
+               {"clipped_fraction", row.statistics.clipped_fraction},
+               {"log_probability_difference", row.statistics.largest_log_probability_difference},
+               {"episodes_per_second", row.episodes_per_second},
+               {"restarts", row.restarts},
+               {"reissued_tickets", row.reissued_tickets},
+               {"counts", counts_json(row.counts)}};
+  if (row.greedy) json["greedy_ticks"] = row.greedy->ticks();
+  return json.dump();
+}
+
+std::string best_assignment_json(const Graph& graph, const BestPlacement& best,
+                                 const Execution& execution, int device_count) {
+  Json names = Json::array();
+  Json kinds = Json::array();
+  Json assignment = Json::array();
+  Json starts = Json::array();
+  Json ends = Json::array();
+  Json order = Json::array();
+  for (std::size_t o = 0; o < graph.operation_count(); ++o) {
+    const OperationId id(static_cast<std::int32_t>(o));
+    names.push_back(graph.operation(id).name);
+    kinds.push_back(graph.operation(id).kind);
+    assignment.push_back(best.assignment[id].value());
+    starts.push_back(execution.start[id].ticks());
+    ends.push_back(execution.end[id].ticks());
+  }
+  for (OperationId id : best.order) order.push_back(id.value());
+  const Json json = {{"graph", graph.name()},
+                     {"devices", device_count},
+                     {"makespan_ticks", best.makespan.ticks()},
+                     {"cost", reference_cost(best.makespan)},
+                     {"found_by", best.found_by},
+                     {"episode", best.episode},
+                     {"seed", best.seed},
+                     {"assignment", assignment},
+                     {"order", order},
+                     {"operation_names", names},
+                     {"operation_kinds", kinds},
+                     {"start_ticks", starts},
+                     {"end_ticks", ends}};
+  return json.dump(1) + "\n";
+}
+
+std::string summary_json(const RunSummary& summary) {
+  Json graphs = Json::array();
+  for (const GraphState& graph : summary.graphs) {
+    Json baselines = Json::array();
+    for (const NamedTime& baseline : graph.baselines) {
+      baselines.push_back({{"name", baseline.name},
+                           {"makespan_ticks", baseline.time.ticks()},
+                           {"cost", reference_cost(baseline.time)},
+                           {"ratio_to_lower_bound", ratio(baseline.time, graph.lower_bound)}});
+    }
+    Json item = {{"name", graph.name},
+                 {"operations", graph.operation_count},
+                 {"lower_bound_ticks", graph.lower_bound.ticks()},
+                 {"lower_bound_cost", reference_cost(graph.lower_bound)},
+                 {"baselines", baselines}};
+    const auto add_policy = [&](const std::string& key, const BestPlacement& placement) {
+      if (placement.assignment.empty()) return;
+      item[key + "_ticks"] = placement.makespan.ticks();
+      item[key + "_cost"] = reference_cost(placement.makespan);
+      item[key + "_ratio_to_lower_bound"] = ratio(placement.makespan, graph.lower_bound);
+    };
+    add_policy("policy_greedy", graph.greedy);
+    add_policy("policy_best", graph.best);
+    item["policy_best_found_by"] = graph.best.found_by;
+    item["policy_best_episode"] = graph.best.episode;
+    graphs.push_back(item);
+  }
+  const Json json = {
+      {"outcome", summary.outcome},
+      {"graphs", graphs},
+      {"episodes", summary.episodes},
+      {"updates", summary.updates},
+      {"episodes_per_second", summary.training_seconds > 0
+                                  ? static_cast<double>(summary.episodes) / summary.training_seconds
+                                  : 0.0},
+      {"training_seconds", summary.training_seconds},
+      {"wall_seconds", summary.wall_seconds},
+      {"restarts", summary.restarts},
+      {"counts", counts_json(summary.counts)}};
+  return json.dump(2) + "\n";
+}
+
+std::string summary_table(const RunSummary& summary) {
+  std::string text;
+  for (const GraphState& graph : summary.graphs) {
+    text += fmt::format("\n{} ({} operations)\n", graph.name, graph.operation_count);
+    text += fmt::format("  {:<28} {:>14} {:>16}\n", "", "cost", "to lower bound");
+    const auto row = [&](const std::string& name, SimTime time) {
+      text += fmt::format("  {:<28} {:>14.4f} {:>15.4f}x\n", name, reference_cost(time),
+                          ratio(time, graph.lower_bound));
+    };
+    row("lower bound", graph.lower_bound);
+    std::vector<NamedTime> baselines = graph.baselines;
+    std::stable_sort(baselines.begin(), baselines.end(),
+                     [](const NamedTime& a, const NamedTime& b) { return a.time > b.time; });
+    for (const NamedTime& baseline : baselines) row(baseline.name, baseline.time);
+    if (!graph.greedy.assignment.empty()) row("policy, greedy", graph.greedy.makespan);
+    if (!graph.best.assignment.empty()) row("policy, best", graph.best.makespan);
+  }
+  text += fmt::format(
+      "\n{}: {} episodes in {} updates, {:.0f} episodes/s, {:.1f} s wall time\nrun folder: {}\n",
+      summary.outcome, summary.episodes, summary.updates,
+      summary.training_seconds > 0
+          ? static_cast<double>(summary.episodes) / summary.training_seconds
+          : 0.0,
+      summary.wall_seconds, summary.run_dir);
+  return text;
+}
+
+}  // namespace doppler

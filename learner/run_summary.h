@@ -1,0 +1,56 @@
+// What a run tells people and scripts: its rows of metrics, its best assignment, its closing
+// summary. JSON texts and the table of the terminal (docs/formats.md); nothing here computes
+// anything.
+#ifndef DOPPLER_LEARNER_RUN_SUMMARY_H_
+#define DOPPLER_LEARNER_RUN_SUMMARY_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/executor.h"
+#include "common/graph.h"
+#include "learner/checkpoint.h"
+#include "learner/schedule.h"
+#include "learner/trainer.h"
+
+namespace doppler {
+
+struct MetricsRow {
+  double time_seconds = 0;
+  StagePoint point;
+  std::uint64_t update = 0;
+  std::uint64_t episodes = 0;      // trained, in all
+  double makespan_mean_ticks = 0;  // over the batch
+  SimTime makespan_min;
+  SimTime best;
+  std::optional<SimTime> greedy;  // where this batch evaluated the policy
+  double episodes_per_second = 0;
+  UpdateStatistics statistics;
+  EpisodeCounts counts;
+  std::uint64_t restarts = 0;
+  std::uint64_t reissued_tickets = 0;
+};
+std::string metrics_json(const MetricsRow& row);
+
+std::string best_assignment_json(const Graph& graph, const BestPlacement& best,
+                                 const Execution& execution, int device_count);
+
+struct RunSummary {
+  std::string run_dir;
+  std::string outcome;  // "done" or "stopped early"
+  std::vector<GraphState> graphs;
+  std::uint64_t episodes = 0;
+  std::uint64_t updates = 0;
+  double training_seconds = 0;
+  double wall_seconds = 0;  // of this process
+  std::uint64_t restarts = 0;
+  EpisodeCounts counts;
+};
+std::string summary_json(const RunSummary& summary);
+// The comparison that stands at the end of a run; times as the reference prints its costs.
+std::string summary_table(const RunSummary& summary);
+
+}  // namespace doppler
+
+#endif  // DOPPLER_LEARNER_RUN_SUMMARY_H_

@@ -1,0 +1,158 @@
+#include "learner/ticket_desk.h"
+
+#include <algorithm>
+
+namespace doppler {
+namespace {
+
+constexpr std::uint32_t kCreditLimit = 64;
+constexpr auto kLeaseCheckPeriod = std::chrono::milliseconds(500);
+
+}  // namespace
+
+TicketDesk::TicketDesk(LearnerSocket& socket, TicketBook& book, Welcome welcome,
+                       std::uint64_t run_token, std::chrono::milliseconds lease)
+    : socket_(&socket),
+      book_(&book),
+      welcome_(std::move(welcome)),
+      run_token_(run_token),
+      lease_(lease),
+      next_lease_check_(BookClock::now() + kLeaseCheckPeriod) {}
+
+void TicketDesk::poll(std::chrono::milliseconds timeout) {
+  hand_out();
+  auto message = socket_->receive(timeout);
+  while (message) {
+    handle(std::move(*message));
+    message = socket_->receive(std::chrono::milliseconds(0));
+  }
+  const auto now = BookClock::now();
+  if (now >= next_lease_check_) {
+    next_lease_check_ = now + kLeaseCheckPeriod;
+    const std::size_t released = book_->release_issued_before(now - lease_);
+    if (released > 0) {
+      events_.push_back(std::to_string(released) +
+                        " tickets were not answered within their lease of " +
+                        std::to_string(lease_.count() / 1000) + " s and are issued again");
+    }
+  }
+  hand_out();
+}
+
+void TicketDesk::handle(IncomingMessage message) {
+  const auto kind = message_kind(message.bytes);
+  if (kind == MessageKind::kHello) {
+    if (const auto hello = decode_hello(message.bytes)) {
+      greet(message.peer, *hello);
+      return;
+    }
+  }
+  const auto peer = peers_.find(message.peer);
+  if (peer != peers_.end()) {
+    if (kind == MessageKind::kCredit) {
+      if (const auto credit = decode_credit(message.bytes)) {
+        peer->second.credit = std::min(kCreditLimit, peer->second.credit + credit->tickets);
+        return;
+      }
+    }
+    if (kind == MessageKind::kResult) {
+      if (auto result = decode_result(message.bytes)) {
+        peer->second.credit = std::min(kCreditLimit, peer->second.credit + 1);
+        ++counters_.results;
+        switch (book_->accept(std::move(*result))) {
+          case ResultOutcome::kAccepted:
+            break;
+          case ResultOutcome::kClosedAlready:
+            ++counters_.late_results;
+            break;
+          case ResultOutcome::kMismatch:
+            ++counters_.mismatched_results;
+            events_.push_back("worker " + message.peer +
+                              " returned something other than its ticket asked for; dropped");
+            break;
+        }
+        return;
+      }
+    }
+  }
+  ++counters_.garbled_messages;
+}
+
+void TicketDesk::greet(const std::string& name, const Hello& hello) {
+  const auto refuse = [&](const std::string& reason) {
+    ++counters_.refused;
+    events_.push_back("refused worker " + name + ": " + reason);
+    socket_->send(name, encode(Refusal{reason}));
+  };
+  if (hello.protocol != kProtocolVersion) {
+    refuse("it speaks protocol " + std::to_string(hello.protocol) + ", this learner " +
+           std::to_string(kProtocolVersion) + "; install the same version everywhere");
+    return;
+  }
+  if (hello.run_token != run_token_) {
+    refuse("it belongs to another run");
+    return;
+  }
+  // What an earlier incarnation of the same worker held is free again.
+  std::vector<std::string> earlier;
+  for (const auto& [other, peer] : peers_) {
+    if (peer.host == hello.host && peer.worker == hello.worker) earlier.push_back(other);
+  }
+  for (const std::string& other : earlier) forget(other, "it was restarted");
+
+  const auto key = std::make_pair(hello.host, hello.worker);
+  const auto number =
+      worker_numbers_.emplace(key, static_cast<std::uint32_t>(worker_numbers_.size()))
+          .first->second;
+  welcome_.worker_number = number;
+  if (socket_->send(name, encode(welcome_)) != SendOutcome::kSent) return;
+  peers_[name] = {hello.host, hello.worker, hello.incarnation, 0};
+  ++counters_.welcomed;
+}
+
+void TicketDesk::hand_out() {
+  // One ticket each in turn, so that a batch spreads over all workers; ends after a round in which
+  // nobody took one.
+  bool progress = true;
+  while (progress && book_->waiting_tickets() > 0 && !peers_.empty()) {
+    progress = false;
+    auto at = peers_.lower_bound(next_peer_);
+    for (std::size_t i = 0; i < peers_.size() && book_->waiting_tickets() > 0; ++i) {
+      if (at == peers_.end()) at = peers_.begin();
+      Peer& peer = at->second;
+      const std::string name = at->first;
+      ++at;
+      next_peer_ = at == peers_.end() ? std::string() : at->first;
+      if (peer.credit == 0) continue;
+      const auto ticket = book_->issue(name, BookClock::now());
+      if (socket_->send(name, encode(*ticket)) == SendOutcome::kSent) {
+        --peer.credit;
+        progress = true;
+        continue;
+      }
+      book_->put_back(ticket->id);
+      forget(name, "it cannot be reached");
+      progress = true;
+      break;  // the map changed under the iterator
+    }
+  }
+}
+
+void TicketDesk::forget(const std::string& name, const char* why) {
+  const std::size_t released = book_->release(name);
+  peers_.erase(name);
+  if (released > 0) {
+    events_.push_back("worker " + name + ": " + why + "; " + std::to_string(released) +
+                      " tickets are issued again");
+  }
+}
+
+void TicketDesk::say_goodbye() {
+  for (const auto& [name, peer] : peers_) socket_->send(name, encode(Goodbye{}));
+}
+
+std::vector<std::string> TicketDesk::take_events() {
+  return std::exchange(events_, {});
+}
+
+}  // namespace doppler

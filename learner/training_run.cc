@@ -1,0 +1,427 @@
+#include "learner/training_run.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "common/reference_cost.h"
+
+namespace doppler {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPollTimeout(2);
+constexpr double kBestWriteSeconds = 1.0;
+constexpr double kProgressSeconds = 0.5;
+constexpr double kRateWindowSeconds = 2.0;
+// A final evaluation that has not come back by then is done without.
+constexpr double kFinalEvaluationSeconds = 30.0;
+
+EpisodeCounts after_resume(EpisodeCounts counts) {
+  counts.discarded_at_resume += counts.outstanding;
+  counts.outstanding = 0;
+  return counts;
+}
+
+std::vector<TrainingGraph> training_graphs(const std::vector<RunGraph>& graphs) {
+  std::vector<TrainingGraph> result;
+  for (const RunGraph& graph : graphs) result.push_back({graph.costs, graph.levels});
+  return result;
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(const Config& config, std::string config_yaml, std::uint64_t config_hash,
+                         std::vector<RunGraph> graphs, RunFolder& folder,
+                         RunSurroundings surroundings, const Checkpoint* resumed,
+                         double training_seconds)
+    : config_(config),
+      config_yaml_(std::move(config_yaml)),
+      config_hash_(config_hash),
+      graphs_(std::move(graphs)),
+      folder_(&folder),
+      surroundings_(std::move(surroundings)),
+      schedule_(config.stages, config.learner, training_seconds),
+      book_(config.run.seed, resumed != nullptr ? resumed->next_ticket : 0,
+            resumed != nullptr ? resumed->next_episode : 0,
+            after_resume(resumed != nullptr ? resumed->counts : EpisodeCounts{})),
+      trainer_(config.model, config.learner, config.stages.teacher, training_graphs(graphs_),
+               config.run.seed),
+      checkpoints_(folder.path(), config.checkpoint.keep) {
+  if (resumed == nullptr) {
+    versions_[0] = encode(trainer_.snapshot(0, 0));
+    return;
+  }
+  trainer_.restore(resumed->parameters, resumed->optimizer);
+  lineage_ = resumed->lineage + 1;
+  update_ = resumed->update;
+  next_batch_ = update_ + 1;
+  stage_ = resumed->stage;
+  stage_update_ = resumed->stage_update;
+  earlier_seconds_ = resumed->elapsed_seconds;
+  stage_started_seconds_ = resumed->elapsed_seconds - resumed->stage_elapsed_seconds;
+  for (const WeightVersion& version : resumed->recent_versions) {
+    versions_[version.version] = version.bytes;
+  }
+  for (std::size_t g = 0; g < graphs_.size(); ++g) {
+    graphs_[g].state.best = resumed->graphs.at(g).best;
+    graphs_[g].state.greedy = resumed->graphs.at(g).greedy;
+  }
+}
+
+TrainingRun::~TrainingRun() = default;
+
+std::size_t TrainingRun::snapshot_bytes() const {
+  return versions_.rbegin()->second.size();
+}
+
+std::size_t TrainingRun::version_slots() const {
+  return static_cast<std::size_t>(config_.learner.pipeline_depth) + 2;
+}
+
+double TrainingRun::elapsed_seconds() const {
+  return earlier_seconds_ +
+         std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+}
+
+double TrainingRun::stage_elapsed_seconds() const {
+  return elapsed_seconds() - stage_started_seconds_;
+}
+
+RunOutcome TrainingRun::run(TicketDesk& desk) {
+  started_ = std::chrono::steady_clock::now();
+  last_checkpoint_seconds_ = rate_seconds_ = elapsed_seconds();
+  if (config_.archive.enabled) {
+    ArchiveHeader header;
+    header.run_name = config_.run.name;
+    header.lineage = lineage_;
+    header.first_episode = book_.resume_episode();
+    header.tick_unit = "ticks of the graph file";
+    for (const RunGraph& graph : graphs_) {
+      header.graphs.push_back(
+          {graph.state.name, graph.state.content_hash, graph.state.operation_count});
+    }
+    ArchiveOptions options;
+    options.segment_rows = config_.archive.segment_rows;
+    archive_ = std::make_unique<TrajectoryArchive>(folder_->path(), header, options);
+    if (!archive_->locking_note().empty()) log_warning("{}", archive_->locking_note());
+  }
+  for (const auto& [version, bytes] : versions_) surroundings_.publish(version, bytes);
+
+  RunOutcome outcome = RunOutcome::kDone;
+  while (true) {
+    open_batches();
+    if (book_.open_batches() == 0) break;
+    desk.poll(kPollTimeout);
+    surroundings_.tend();
+    for (const std::string& event : desk.take_events()) log_warning("{}", event);
+    if (book_.complete(update_ + 1)) train(update_ + 1);
+    if (surroundings_.stop_requested()) {
+      outcome = RunOutcome::kStoppedEarly;
+      break;
+    }
+  }
+  if (outcome == RunOutcome::kDone) finish(desk);
+  write_best(true);
+  save_checkpoint();
+  folder_->flush_metrics();
+  if (archive_ && !archive_->close()) {
+    log_warning("the trajectory archive could not be completed: {}",
+                archive_->take_alarm().value_or("unknown reason"));
+  }
+  book_.check_identity();
+  return outcome;
+}
+
+void TrainingRun::open_batches() {
+  const auto depth = static_cast<std::uint64_t>(config_.learner.pipeline_depth);
+  while (next_batch_ <= update_ + 1 + depth) {
+    const auto point = schedule_.at(next_batch_, elapsed_seconds());
+    if (!point) return;
+    BatchOrder order;
+    order.batch = next_batch_;
+    order.stage = point->stage;
+    order.weight_version = next_batch_ > 1 + depth ? next_batch_ - 1 - depth : 0;
+    order.lineage = lineage_;
+    order.episodes = static_cast<std::uint32_t>(config_.learner.batch_episodes);
+    order.group_episodes = static_cast<std::uint32_t>(config_.learner.group_episodes);
+    order.graph_count = static_cast<std::uint32_t>(graphs_.size());
+    const auto every = static_cast<std::uint64_t>(config_.learner.evaluate_every_updates);
+    order.evaluate = every > 0 && next_batch_ % every == 0;
+    order.epsilon = config_.model.epsilon;
+    book_.open(order);
+    batch_stages_[next_batch_] = point->stage;
+    ++next_batch_;
+  }
+}
+
+void TrainingRun::publish_current() {
+  const auto depth = static_cast<std::uint64_t>(config_.learner.pipeline_depth);
+  std::vector<std::byte> bytes = encode(trainer_.snapshot(update_, lineage_));
+  surroundings_.publish(update_, bytes);
+  versions_[update_] = std::move(bytes);
+  while (versions_.begin()->first + depth < update_) versions_.erase(versions_.begin());
+}
+
+void TrainingRun::train(std::uint64_t batch_number) {
+  std::vector<ClosedTicket> closed = book_.close(batch_number);
+  const Stage stage = batch_stages_.at(batch_number);
+  batch_stages_.erase(batch_number);
+  if (stage != stage_) {
+    log_info("stage {} ends after {} updates; stage {} begins", stage_name(stage_), stage_update_,
+             stage_name(stage));
+    stage_ = stage;
+    stage_update_ = 0;
+    stage_started_seconds_ = elapsed_seconds();
+  }
+  const StagePoint point = schedule_.within(stage, batch_number, elapsed_seconds());
+
+  std::vector<Trajectory> batch;
+  for (ClosedTicket& ticket : closed) {
+    if (ticket.ticket.purpose != TicketPurpose::kTrain) continue;
+    for (Trajectory& trajectory : ticket.trajectories) batch.push_back(std::move(trajectory));
+    ticket.trajectories.clear();
+  }
+  UpdateStatistics statistics;
+  std::vector<bool> invalid(batch.size(), false);
+  if (!batch.empty()) {
+    const UpdateSettings settings{.stage = stage,
+                                  .learning_rate = point.learning_rate,
+                                  .entropy_weight = point.entropy_weight};
+    statistics = trainer_.update(batch, settings, invalid);
+    if (statistics.skipped) {
+      log_warning("update {}: the gradient was not finite; the weights stay as they were",
+                  batch_number);
+    }
+  }
+  ++update_;
+  ++stage_update_;
+  publish_current();
+  open_batches();  // workers should not wait for what follows
+
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    book_.count(invalid[i] ? TrajectoryStatus::kDroppedInvalid : TrajectoryStatus::kTrained, 1);
+  }
+  book_.check_identity();
+  std::optional<SimTime> greedy;
+  note_results(closed, greedy);
+  std::set<std::uint64_t> improvements;
+  const char* found_by = stage == Stage::kImitation ? "teacher" : "policy sample";
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (invalid[i]) continue;
+    const SimTime before = graphs_[batch[i].graph].state.best.makespan;
+    consider(batch[i].graph, batch[i], found_by);
+    if (graphs_[batch[i].graph].state.best.makespan < before) {
+      improvements.insert(batch[i].episode);
+    }
+  }
+  write_metrics(statistics, point, batch, greedy);
+  double mean_ticks = 0;
+  for (const Trajectory& trajectory : batch) {
+    mean_ticks +=
+        static_cast<double>(trajectory.makespan.ticks()) / static_cast<double>(batch.size());
+  }
+  report_progress(point, mean_ticks);
+  log_trajectories(std::move(closed), std::move(batch), invalid, improvements);
+  write_best(false);
+  const auto every = static_cast<std::uint64_t>(config_.checkpoint.every_updates);
+  const double period = config_.checkpoint.every_seconds;
+  if ((every > 0 && update_ % every == 0) ||
+      (period > 0 && elapsed_seconds() - last_checkpoint_seconds_ >= period)) {
+    save_checkpoint();
+  }
+}
+
+void TrainingRun::note_results(const std::vector<ClosedTicket>& closed,
+                               std::optional<SimTime>& greedy) {
+  for (const ClosedTicket& ticket : closed) {
+    if (ticket.ticket.purpose != TicketPurpose::kEvaluate || ticket.trajectories.empty()) continue;
+    const Trajectory& trajectory = ticket.trajectories.front();
+    GraphState& state = graphs_[ticket.ticket.graph].state;
+    state.greedy = {trajectory.makespan, trajectory.episode,      trajectory.seed,
+                    "policy greedy",     trajectory.assignment(), trajectory.operations};
+    if (ticket.ticket.graph == 0) greedy = trajectory.makespan;
+    consider(ticket.ticket.graph, trajectory, "policy greedy");
+  }
+}
+
+void TrainingRun::consider(std::uint32_t graph, const Trajectory& trajectory,
+                           const char* found_by) {
+  BestPlacement& best = graphs_[graph].state.best;
+  if (trajectory.makespan >= best.makespan) return;
+  best = {trajectory.makespan,     trajectory.episode,   trajectory.seed, found_by,
+          trajectory.assignment(), trajectory.operations};
+  best_dirty_ = true;
+  best_since_checkpoint_ = true;
+}
+
+void TrainingRun::log_trajectories(std::vector<ClosedTicket> closed, std::vector<Trajectory> batch,
+                                   const std::vector<bool>& invalid,
+                                   const std::set<std::uint64_t>& improvements) {
+  if (!archive_) return;
+  const double rate = config_.archive.decisions_per_second;
+  const double now = elapsed_seconds();
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    bool with_decisions = rate < 0 || improvements.contains(batch[i].episode);
+    if (rate > 0 && now - last_decisions_seconds_ >= 1.0 / rate) {
+      with_decisions = true;
+      // Credit that was not used is not saved up beyond one second's worth.
+      last_decisions_seconds_ = std::max(last_decisions_seconds_ + 1.0 / rate, now - 1.0);
+    }
+    archive_->append(std::move(batch[i]),
+                     invalid[i] ? TrajectoryStatus::kDroppedInvalid : TrajectoryStatus::kTrained,
+                     with_decisions);
+  }
+  for (ClosedTicket& ticket : closed) {
+    for (Trajectory& trajectory : ticket.trajectories) {
+      archive_->append(std::move(trajectory), TrajectoryStatus::kEvaluated, true);
+    }
+  }
+  if (const auto alarm = archive_->take_alarm()) log_error("{}", *alarm);
+}
+
+void TrainingRun::write_metrics(const UpdateStatistics& statistics, const StagePoint& point,
+                                const std::vector<Trajectory>& batch,
+                                std::optional<SimTime> greedy) {
+  const double now = elapsed_seconds();
+  const std::uint64_t episodes = book_.counts().trained;
+  if (now - rate_seconds_ >= kRateWindowSeconds) {
+    episodes_per_second_ = static_cast<double>(episodes - rate_episodes_) / (now - rate_seconds_);
+    rate_seconds_ = now;
+    rate_episodes_ = episodes;
+  }
+  MetricsRow row;
+  row.time_seconds = now;
+  row.point = point;
+  row.update = update_;
+  row.episodes = episodes;
+  row.makespan_min = batch.empty() ? SimTime(0) : SimTime::max();
+  for (const Trajectory& trajectory : batch) {
+    row.makespan_mean_ticks +=
+        static_cast<double>(trajectory.makespan.ticks()) / static_cast<double>(batch.size());
+    row.makespan_min = std::min(row.makespan_min, trajectory.makespan);
+  }
+  row.best = graphs_.front().state.best.makespan;
+  row.greedy = greedy;
+  row.episodes_per_second = episodes_per_second_;
+  row.statistics = statistics;
+  row.counts = book_.counts();
+  row.restarts = surroundings_.restart_count();
+  row.reissued_tickets = book_.reissued();
+  folder_->append_metrics(metrics_json(row));
+}
+
+void TrainingRun::report_progress(const StagePoint& point, double mean_ticks) {
+  const double now = elapsed_seconds();
+  if (now - last_progress_seconds_ < kProgressSeconds) return;
+  last_progress_seconds_ = now;
+  folder_->flush_metrics();
+  const GraphState& state = graphs_.front().state;
+  std::string line = fmt::format(
+      "{:<10} update {:>6}  {:>6.0f} episodes/s  mean {:.2f}  best {:.4f}", stage_name(point.stage),
+      update_, episodes_per_second_, mean_ticks / 1e10, reference_cost(state.best.makespan));
+  if (!state.greedy.assignment.empty()) {
+    line += fmt::format("  greedy {:.4f}", reference_cost(state.greedy.makespan));
+  }
+  surroundings_.show_progress(schedule_.used_fraction(update_ + 1, now), line);
+}
+
+void TrainingRun::write_best(bool force) {
+  const double now = elapsed_seconds();
+  if (!best_dirty_ || (!force && now - last_best_write_seconds_ < kBestWriteSeconds)) return;
+  const RunGraph& graph = graphs_.front();
+  const BestPlacement& best = graph.state.best;
+  const Execution execution = graph.executor->run_recorded(best.assignment, best.order);
+  folder_->write_best_assignment(
+      best_assignment_json(graph.costs->graph(), best, execution, graph.costs->device_count()));
+  best_dirty_ = false;
+  last_best_write_seconds_ = now;
+}
+
+Checkpoint TrainingRun::make_checkpoint() const {
+  Checkpoint checkpoint;
+  checkpoint.config_yaml = config_yaml_;
+  checkpoint.config_hash = config_hash_;
+  checkpoint.lineage = lineage_;
+  checkpoint.stage = stage_;
+  checkpoint.stage_update = stage_update_;
+  checkpoint.update = update_;
+  checkpoint.next_episode = book_.resume_episode();
+  checkpoint.next_ticket = book_.resume_ticket();
+  checkpoint.elapsed_seconds = elapsed_seconds();
+  checkpoint.stage_elapsed_seconds = stage_elapsed_seconds();
+  checkpoint.counts = book_.counts();
+  checkpoint.learning_rate = schedule_.within(stage_, update_, elapsed_seconds()).learning_rate;
+  checkpoint.parameters = trainer_.parameters();
+  checkpoint.optimizer = trainer_.optimizer_state();
+  for (const auto& [version, bytes] : versions_) {
+    checkpoint.recent_versions.push_back({version, bytes});
+  }
+  for (const RunGraph& graph : graphs_) checkpoint.graphs.push_back(graph.state);
+  if (archive_) {
+    const ArchivePosition position = archive_->position();
+    checkpoint.archive_segment = position.segment;
+    checkpoint.archive_rows = position.rows;
+  }
+  return checkpoint;
+}
+
+void TrainingRun::save_checkpoint() {
+  // Every episode that the checkpoint counts as trained is in the log before the checkpoint is: a
+  // resumed run does not play it again.
+  if (archive_) archive_->flush();
+  folder_->flush_metrics();
+  try {
+    checkpoints_.save(make_checkpoint(), best_since_checkpoint_);
+    best_since_checkpoint_ = false;
+  } catch (const SystemError& error) {
+    log_error(
+        "checkpoint after update {} could not be written: {}; training goes on, the last one stays",
+        update_, error.what());
+  }
+  last_checkpoint_seconds_ = elapsed_seconds();
+}
+
+void TrainingRun::finish(TicketDesk& desk) {
+  BatchOrder order;
+  order.batch = next_batch_;
+  order.stage = stage_;
+  order.weight_version = update_;
+  order.lineage = lineage_;
+  order.graph_count = static_cast<std::uint32_t>(graphs_.size());
+  order.group_episodes = 1;
+  order.evaluate = true;
+  book_.open(order);
+  const double deadline = elapsed_seconds() + kFinalEvaluationSeconds;
+  while (!book_.complete(next_batch_)) {
+    desk.poll(kPollTimeout);
+    surroundings_.tend();
+    if (elapsed_seconds() > deadline) {
+      log_warning(
+          "the final evaluation did not come back; the newest greedy result is an earlier one");
+      return;
+    }
+  }
+  std::vector<ClosedTicket> closed = book_.close(next_batch_);
+  std::optional<SimTime> greedy;
+  note_results(closed, greedy);
+  log_trajectories(std::move(closed), {}, {}, {});
+}
+
+RunSummary TrainingRun::summary() const {
+  RunSummary summary;
+  summary.run_dir = folder_->path();
+  for (const RunGraph& graph : graphs_) summary.graphs.push_back(graph.state);
+  summary.episodes = book_.counts().trained;
+  summary.updates = update_;
+  summary.training_seconds = elapsed_seconds();
+  summary.restarts = surroundings_.restart_count();
+  summary.counts = book_.counts();
+  return summary;
+}
+
+}  // namespace doppler

@@ -1,0 +1,132 @@
+// TrainingRun: the learner's loop. Opens batches, hands out tickets, trains on each batch when all
+// of it is in, publishes the new weights, and keeps the run's files. In synchronous mode the
+// weights after k updates are a function of the configuration alone: batch k is always played with
+// version k - 1 - depth and trained in ticket order.
+//
+// One thread. It owns no process and no socket; whoever joins the parts (train_main.cc) hands them
+// in.
+#ifndef DOPPLER_LEARNER_TRAINING_RUN_H_
+#define DOPPLER_LEARNER_TRAINING_RUN_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/config.h"
+#include "common/executor.h"
+#include "common/weight_snapshot.h"
+#include "learner/checkpoint_store.h"
+#include "learner/run_folder.h"
+#include "learner/run_summary.h"
+#include "learner/schedule.h"
+#include "learner/ticket_book.h"
+#include "learner/ticket_desk.h"
+#include "learner/trainer.h"
+#include "learner/trajectory_archive.h"
+
+namespace doppler {
+
+// A graph of the run with everything that was found out about it before training.
+struct RunGraph {
+  const CostTable* costs = nullptr;
+  const Levels* levels = nullptr;
+  Executor* executor = nullptr;  // for the record of the best assignment
+  GraphState state;  // name, hash, baselines, bound; best and greedy are filled in by the run
+};
+
+// What the run needs from the processes around it. Each is called often and must not block.
+struct RunSurroundings {
+  // A new weight version is ready: to this node's shared memory and to every host.
+  std::function<void(std::uint64_t version, std::span<const std::byte> bytes)> publish;
+  // Moves sends on, restarts dead workers.
+  std::function<void()> tend;
+  std::function<std::uint64_t()> restart_count;
+  // Somebody asked the run to stop (a signal).
+  std::function<bool()> stop_requested;
+  // Progress for people: 0..1 and a line.
+  std::function<void(double fraction, const std::string& line)> show_progress;
+};
+
+enum class RunOutcome { kDone, kStoppedEarly };
+
+class TrainingRun {
+ public:
+  // training_seconds: how long training may take from now, for budgets in seconds; 0 otherwise.
+  // `resumed`: where to go on. Everything handed in must outlive the run. Throws FormatError when
+  // the checkpoint does not fit.
+  TrainingRun(const Config& config, std::string config_yaml, std::uint64_t config_hash,
+              std::vector<RunGraph> graphs, RunFolder& folder, RunSurroundings surroundings,
+              const Checkpoint* resumed, double training_seconds);
+  ~TrainingRun();
+
+  // Encoded size of every weight version of this run, and how many must be kept at hand.
+  std::size_t snapshot_bytes() const;
+  std::size_t version_slots() const;
+  // What workers are told.
+  TicketBook& book() { return book_; }
+
+  RunOutcome run(TicketDesk& desk);
+  RunSummary summary() const;
+
+ private:
+  void publish_current();
+  void open_batches();
+  void train(std::uint64_t batch);
+  void note_results(const std::vector<ClosedTicket>& closed, std::optional<SimTime>& greedy);
+  void consider(std::uint32_t graph, const Trajectory& trajectory, const char* found_by);
+  void log_trajectories(std::vector<ClosedTicket> closed, std::vector<Trajectory> batch,
+                        const std::vector<bool>& invalid,
+                        const std::set<std::uint64_t>& improvements);
+  void write_metrics(const UpdateStatistics& statistics, const StagePoint& point,
+                     const std::vector<Trajectory>& batch, std::optional<SimTime> greedy);
+  void write_best(bool force);
+  void save_checkpoint();
+  void finish(TicketDesk& desk);
+  Checkpoint make_checkpoint() const;
+  double elapsed_seconds() const;
+  double stage_elapsed_seconds() const;
+  void report_progress(const StagePoint& point, double mean_ticks);
+
+  Config config_;
+  std::string config_yaml_;
+  std::uint64_t config_hash_;
+  std::vector<RunGraph> graphs_;
+  RunFolder* folder_;
+  RunSurroundings surroundings_;
+  Schedule schedule_;
+  TicketBook book_;
+  Trainer trainer_;
+  CheckpointStore checkpoints_;
+  std::unique_ptr<TrajectoryArchive> archive_;
+
+  std::uint32_t lineage_ = 0;
+  std::uint64_t update_ = 0;      // done; the newest weight version
+  std::uint64_t next_batch_ = 1;  // to be opened
+  Stage stage_ = Stage::kImitation;
+  std::uint64_t stage_update_ = 0;
+  std::map<std::uint64_t, std::vector<std::byte>> versions_;  // that open batches may name
+  std::map<std::uint64_t, Stage> batch_stages_;               // of the open batches
+
+  std::chrono::steady_clock::time_point started_;
+  double earlier_seconds_ = 0;        // of training, in earlier lives of the run
+  double stage_started_seconds_ = 0;  // in training time
+  double last_checkpoint_seconds_ = 0;
+  double last_best_write_seconds_ = -1e9;
+  double last_progress_seconds_ = -1e9;
+  double last_decisions_seconds_ = -1e9;
+  double rate_seconds_ = 0;  // start of the window in which the rate is measured
+  std::uint64_t rate_episodes_ = 0;
+  double episodes_per_second_ = 0;
+  bool best_dirty_ = false;
+  bool best_since_checkpoint_ = false;
+};
+
+}  // namespace doppler
+
+#endif  // DOPPLER_LEARNER_TRAINING_RUN_H_
