@@ -41,8 +41,8 @@ void serve(const MpiSession& session, const HostSetup& setup) {
                             .weights_descriptor = weights.descriptor()};
   const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
   WorkerSupervisor supervisor(launch, setup.workers > 0 ? setup.workers : cores);
-  log_info("host {}: starting {} workers, learner at {}", session.rank(),
-           setup.workers > 0 ? setup.workers : cores, launch.endpoint);
+  log_info("starting {} workers, learner at {}", setup.workers > 0 ? setup.workers : cores,
+           launch.endpoint);
   auto next_supervision = std::chrono::steady_clock::now();
   while (true) {
     if (std::chrono::steady_clock::now() >= next_supervision) {
@@ -68,6 +68,7 @@ int host_main(int /*argc*/, char** /*argv*/) {
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGUSR1, SIG_IGN);
   MpiSession session;
+  set_log_name("host/" + std::to_string(session.rank()));
   const HostMessage first = wait_for_message();
   if (first.kind == HostMessageKind::kSetup) {
     const auto setup = decode_host_setup(first.bytes);

@@ -43,6 +43,16 @@ void apply_override(Config& config, const std::string& text) {
   }
 }
 
+// A graph that is given by an override takes the place of the file's, whichever way that gave its
+// own.
+void replace_graph_source(Config& config, const std::vector<std::string>& overrides) {
+  const bool replaced =
+      std::any_of(overrides.begin(), overrides.end(), [](const std::string& text) {
+        return text.starts_with("graph.path=") || text.starts_with("graph.generate=");
+      });
+  if (replaced) config.graph = GraphConfig{};
+}
+
 void require(bool condition, const char* what) {
   if (!condition) throw ConfigError(what);
 }
@@ -98,6 +108,7 @@ Config parse_config(std::string_view text, const std::string& file,
       throw ConfigError(value.place + ": " + value.key + ": " + error.what());
     }
   }
+  replace_graph_source(config, overrides);
   for (const std::string& text_of_override : overrides) apply_override(config, text_of_override);
   try {
     validate(config);
@@ -133,6 +144,8 @@ void validate(const Config& config) {
   require(!by_seconds || shares <= 1 + 1e-9,
           "stages: the shares_of_seconds of the enabled stages add up to more than 1");
 
+  require(config.model.aggregate_rank % 8 == 0, "model.aggregate_rank: must be a multiple of 8");
+  require(config.model.place_hidden % 8 == 0, "model.place_hidden: must be a multiple of 8");
   require(config.learner.batch_episodes % config.learner.group_episodes == 0,
           "learner.batch_episodes: must be a multiple of learner.group_episodes");
   require(config.checkpoint.every_updates > 0 || config.checkpoint.every_seconds > 0,

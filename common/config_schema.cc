@@ -203,12 +203,13 @@ std::vector<ConfigKey> make_keys() {
 
     DP_KEY(model.hidden_width, Integer{1, 4096}, "", "width of the encoder"),
     DP_KEY(model.message_rounds, Integer{0, 64}, "", "rounds of message passing of the encoder"),
-    DP_KEY(model.aggregate_rank, Integer{1, 1024}, "", "width of PLC's sums over the operations already on a device"),
-    DP_KEY(model.place_hidden, Integer{1, 1024}, "", "width of PLC's hidden layer"),
+    DP_KEY(model.aggregate_rank, Integer{8, 1024}, "", "width of PLC's sums over the operations already on a device; a multiple of 8"),
+    DP_KEY(model.place_hidden, Integer{8, 1024}, "", "width of PLC's hidden layer; a multiple of 8"),
     DP_KEY(model.identity_features, Flag{}, "", "feed block coordinates and ranks within symmetry classes; without them shards look alike"),
     DP_KEY(model.operation_table, Flag{}, "", "learn a term per operation of the trained graph, left out on other graphs"),
     DP_KEY(model.select, Choice{{"learned", "critical-path"}}, "", "who picks the next operation (SEL)"),
     DP_KEY(model.place, Choice{{"learned", "earliest-start"}}, "", "who picks its device (PLC)"),
+    DP_KEY(model.epsilon, Number{0, 1}, "", "chance of a uniformly random action while training"),
 
     DP_KEY(stages.teacher, Choice{{"critical-path", "heft"}}, "", "whom the imitation stage imitates"),
   };
@@ -230,10 +231,10 @@ std::vector<ConfigKey> make_keys() {
   const std::vector<ConfigKey> rest = {
     DP_KEY(learner.mode, Choice{{"synchronous"}}, "", "synchronous: weights are a function of config and seed, whatever the number of workers"),
     DP_KEY(learner.batch_episodes, Integer{1, 1048576}, "episodes", "per update; a multiple of learner.group_episodes"),
-    DP_KEY(learner.group_episodes, Integer{1, 65536}, "episodes", "per ticket: played by one worker, advantages normalised within"),
+    DP_KEY(learner.group_episodes, Integer{1, 65536}, "episodes", "per ticket: played by one worker, one after the other"),
     DP_KEY(learner.pipeline_depth, Integer{0, 64}, "batches", "batch k is played with version k - 1 - depth: more keeps workers busier with older weights"),
-    DP_KEY(learner.threads, Integer{1, 1024}, "threads", "of the learner"),
-    DP_KEY(learner.clip_ratio, Number{0, 10, true}, "", "how far the importance ratio of a decision may leave 1"),
+    DP_KEY(learner.threads, Integer{1, 1024}, "threads", "that compute gradients over the trajectories of a batch; the weights do not depend on it"),
+    DP_KEY(learner.clip_ratio, Number{0, 10}, "", "how far the importance ratio of a decision may leave 1; 0: no ratio, plain REINFORCE"),
     DP_KEY(learner.gradient_norm_limit, Number{0, kAnyNumber, true}, "", "a longer gradient is scaled down to this length"),
     DP_KEY(learner.encoder_learning_rate_factor, Number{0, 1000}, "", "learning rate of the encoder against that of the per-operation table"),
     DP_KEY(learner.evaluate_every_updates, Integer{0}, "updates", "how often the greedy policy is evaluated; 0: only at the end"),

@@ -184,13 +184,18 @@ GraphState describe_graph(const Input& input, std::uint64_t seed, const Checkpoi
   return state;
 }
 
-Checkpoint load_resumed(const std::string& run_dir, const Input& input) {
-  const NewestCheckpoint newest = CheckpointStore(run_dir, 1).load_newest_valid();
+// Null for a run that was killed before its first checkpoint: it begins anew.
+std::unique_ptr<Checkpoint> load_resumed(const std::string& run_dir, const Input& input) {
+  const CheckpointStore store(run_dir, 1);
+  NewestCheckpoint newest = store.load_newest_valid();
   for (const std::string& warning : newest.warnings) log_warning("{}", warning);
+  if (!newest.loaded && store.list().empty()) {
+    log_info("there is no checkpoint yet; the run begins anew");
+    return nullptr;
+  }
   if (!newest.loaded) {
-    throw ConfigError("run folder " + run_dir +
-                      ": there is no valid checkpoint to resume from; start the run again with "
-                      "doppler train");
+    throw FormatError("run folder " + run_dir +
+                      ": none of its checkpoints is valid; start the run again with doppler train");
   }
   const Checkpoint& checkpoint = newest.loaded->checkpoint;
   if (checkpoint.graphs.size() != 1 ||
@@ -200,7 +205,7 @@ Checkpoint load_resumed(const std::string& run_dir, const Input& input) {
                       "file back to resume");
   }
   log_info("resuming from {} (update {})", newest.loaded->path, checkpoint.update);
-  return checkpoint;
+  return std::make_unique<Checkpoint>(std::move(newest.loaded->checkpoint));
 }
 
 // Everything around the learner's loop that has to do with processes: this node's workers, the
@@ -326,7 +331,7 @@ int train_main(int argc, char** argv) {
   }
   const Input input = load_input(config);
   std::unique_ptr<Checkpoint> resumed;
-  if (options.resume) resumed = std::make_unique<Checkpoint>(load_resumed(options.run_dir, input));
+  if (options.resume) resumed = load_resumed(options.run_dir, input);
 
   MpiSession session;
   if (options.run_dir.empty()) options.run_dir = default_run_dir(config.run.name);
@@ -334,7 +339,7 @@ int train_main(int argc, char** argv) {
   RunFolder folder = options.resume ? RunFolder::open(options.run_dir)
                                     : RunFolder::create(options.run_dir, config_yaml);
   add_log_file(folder.log_path());
-  if (resumed) folder.trim_metrics(resumed->update);
+  if (options.resume) folder.trim_metrics(resumed ? resumed->update : 0);
   install_signal_handlers();
 
   RunGraph run_graph{input.costs.get(), input.levels.get(), input.executor.get(),

@@ -111,6 +111,7 @@ RunOutcome TrainingRun::run(TicketDesk& desk) {
     if (!archive_->locking_note().empty()) log_warning("{}", archive_->locking_note());
   }
   for (const auto& [version, bytes] : versions_) surroundings_.publish(version, bytes);
+  if (update_ == 0) save_checkpoint();  // whenever the run is killed, there is one to resume from
 
   RunOutcome outcome = RunOutcome::kDone;
   while (true) {

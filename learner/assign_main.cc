@@ -1,0 +1,162 @@
+// doppler-assign: `doppler assign GRAPH --checkpoint FILE --devices N`: the placement of a graph by
+// a trained policy, also of graphs and device counts that it has never seen.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "actors/learned_policy.h"
+#include "actors/rollout.h"
+#include "common/cli.h"
+#include "common/config_io.h"
+#include "common/error.h"
+#include "common/graph_source.h"
+#include "common/log.h"
+#include "common/message.h"
+#include "common/reference_cost.h"
+#include "common/text_file.h"
+#include "learner/checkpoint_store.h"
+#include "learner/trainer.h"
+#include "sim/reference_simulator.h"
+
+namespace doppler {
+namespace {
+
+struct Options {
+  std::string graph;
+  std::string checkpoint;
+  int devices = 0;
+  std::int64_t samples = 0;
+  std::uint64_t seed = 1;
+  std::string output;
+  bool json = false;
+};
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  CLI::App app{
+      "Place a graph by the policy of a checkpoint, greedily or as the best of K samples."};
+  app.name("doppler assign");
+  app.add_option("GRAPH", options.graph, "graph file")->required();
+  app.add_option("--checkpoint", options.checkpoint, "checkpoint file of a run")->required();
+  app.add_option("--devices", options.devices, "how many devices to place on")->required();
+  app.add_option("--samples", options.samples,
+                 "besides the greedy episode, sample as many and keep the best")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", options.seed, "of the samples");
+  app.add_option("--output", options.output,
+                 "write the assignment there, as doppler simulate --assignments reads it");
+  app.add_flag("--json", options.json, "print JSON");
+  app.footer(
+      "Example:\n  doppler assign graph.txt --checkpoint runs/quickstart/checkpoints/best.h5 "
+      "--devices 4 --samples 100");
+  parse_flags(app, argc, argv);
+  return options;
+}
+
+// The position of the checkpoint's per-operation table for this graph; -1: it was not trained on
+// it.
+std::int64_t table_of(const Checkpoint& checkpoint, const Graph& graph) {
+  for (std::size_t g = 0; g < checkpoint.graphs.size(); ++g) {
+    if (checkpoint.graphs[g].content_hash == graph.content_hash()) {
+      return static_cast<std::int64_t>(g);
+    }
+  }
+  return -1;
+}
+
+struct Placement {
+  Trajectory trajectory;
+  std::string found_by;
+  SimTime greedy_makespan;
+};
+
+Placement place(const WeightSnapshot& snapshot, const CostTable& costs, const Options& options) {
+  const HeadTables& tables = snapshot.tables.front();
+  const SelectHead select_head(tables.select_scores);
+  const auto devices = static_cast<std::size_t>(options.devices);
+  ReferenceSimulator simulator(costs);
+  Episode episode(costs);
+  Assignment assignment;
+  Trajectory trajectory;
+  const auto play = [&](const Exploration& exploration, std::uint64_t seed) {
+    LearnedNodePolicy node_policy(select_head, exploration);
+    LearnedDevicePolicy device_policy(snapshot.shape, tables, snapshot.weights, devices,
+                                      exploration);
+    play_episode(seed, episode, node_policy, device_policy, simulator, assignment, trajectory);
+  };
+  play({.greedy = true}, options.seed);
+  Placement best{trajectory, "greedy", trajectory.makespan};
+  for (std::int64_t sample = 0; sample < options.samples; ++sample) {
+    play({}, episode_seed(options.seed, static_cast<std::uint64_t>(sample)));
+    if (trajectory.makespan < best.trajectory.makespan) {
+      best.trajectory = trajectory;
+      best.found_by = "sample " + std::to_string(sample);
+    }
+  }
+  return best;
+}
+
+std::vector<int> device_numbers(const Assignment& assignment) {
+  std::vector<int> result;
+  for (DeviceId device : assignment) result.push_back(device.value());
+  return result;
+}
+
+int assign_main(int argc, char** argv) {
+  const Options options = parse_options(argc, argv);
+  limit_torch_threads(1);
+  set_log_name("assign");
+  const Checkpoint checkpoint = CheckpointStore::load(options.checkpoint);
+  const Config config = parse_config(checkpoint.config_yaml, options.checkpoint, {});
+  const GraphText loaded = load_graph(GraphConfig{.path = options.graph, .generate = {}});
+  for (const Warning& warning : loaded.warnings) {
+    log_warning("{}", describe(warning, options.graph));
+  }
+  const CostTable costs = CostTable::reference(loaded.graph, options.devices);
+  const Levels levels = compute_levels(costs);
+  const std::int64_t table = table_of(checkpoint, loaded.graph);
+  if (table < 0) log_info("the policy was not trained on this graph: zero-shot");
+  const WeightSnapshot snapshot =
+      encode_graph(config.model, checkpoint.parameters, {&costs, &levels}, table);
+  const Placement placement = place(snapshot, costs, options);
+  const std::vector<int> assignment = device_numbers(placement.trajectory.assignment());
+  const SimTime makespan = placement.trajectory.makespan;
+
+  if (!options.output.empty()) {
+    write_text_file(options.output, fmt::format("{}\n", fmt::join(assignment, ",")));
+  }
+  if (options.json) {
+    std::vector<int> order;
+    for (OperationId operation : placement.trajectory.operations)
+      order.push_back(operation.value());
+    const nlohmann::ordered_json json = {
+        {"graph", options.graph},
+        {"devices", options.devices},
+        {"cost", reference_cost(makespan)},
+        {"makespan_ticks", makespan.ticks()},
+        {"found_by", placement.found_by},
+        {"greedy_makespan_ticks", placement.greedy_makespan.ticks()},
+        {"samples", options.samples},
+        {"trained_on_this_graph", table >= 0},
+        {"assignment", assignment},
+        {"order", order}};
+    fmt::print("{}\n", json.dump(1));
+    return static_cast<int>(ExitCode::kDone);
+  }
+  fmt::print("cost {:.4f} ({} ticks), by {}; greedy {:.4f}\n{}\n", reference_cost(makespan),
+             makespan.ticks(), placement.found_by, reference_cost(placement.greedy_makespan),
+             fmt::join(assignment, ","));
+  return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace
+}  // namespace doppler
+
+int main(int argc, char** argv) {
+  return doppler::run_program(argc, argv, doppler::assign_main);
+}
