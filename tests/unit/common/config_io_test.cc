@@ -61,7 +61,9 @@ TEST(ConfigIo, EveryKeyStandsForItsOwnField) {
     } else if (key.type == "text") {
       changed = "some text";
     } else {
-      changed = before == "1" ? "2" : "1";
+      // Of these values at least one differs from the default and lies in the range of any key that
+      // there is.
+      changed = key.range.starts_with("8..") ? "1000" : before == "1" ? "2" : "1";
     }
     Config config;
     key.read(config, changed, false);
@@ -82,6 +84,15 @@ TEST(ConfigIo, OverridesGoThroughTheSameChecks) {
             "--set run.seed=x: run.seed: must be an integer in plain digits, but is 'x'");
   EXPECT_THAT(error_of(kGraph, {"run.seed"}), HasSubstr("expected key=value"));
   EXPECT_THAT(error_of(kGraph, {"seed=3"}), HasSubstr("did you mean 'run.seed'?"));
+}
+
+TEST(ConfigIo, AnOverriddenGraphReplacesThatOfTheFile) {
+  const Config config = parse(kGraph, {"graph.path=g.txt"});
+  EXPECT_EQ(config.graph.path, "g.txt");
+  EXPECT_EQ(config.graph.generate, "");
+  EXPECT_EQ(parse("graph:\n  path: g.txt\n", {"graph.generate=chain-mm"}).graph.path, "");
+  EXPECT_THAT(error_of("graph:\n  path: g.txt\n  generate: chain-mm\n"),
+              HasSubstr("graph.generate is given too"));
 }
 
 TEST(ConfigIo, EveryMistakeIsReportedAtItsPlace) {
@@ -118,7 +129,8 @@ TEST(ConfigIo, EveryMistakeIsReportedAtItsPlace) {
       {"run:\n  budget_seconds: inf\n", "must be a finite number"},
       {"run:\n  budget_seconds: 1e999\n", "must be a finite number"},
       {"run:\n  budget_seconds: 10s\n", "must be a finite number, but is '10s'"},
-      {"learner:\n  clip_ratio: 0\n", "learner.clip_ratio: must be > 0, <= 10, but is 0"},
+      {"learner:\n  gradient_norm_limit: 0\n", "gradient_norm_limit: must be > 0, but is 0"},
+      {"learner:\n  clip_ratio: 11\n", "learner.clip_ratio: must be >= 0, <= 10, but is 11"},
       {"archive:\n  enabled: yes\n", "must be true or false, but is 'yes'"},
       {"archive:\n  enabled: \"true\"\n", "must be true or false, but is 'true' in quotes"},
       {"stages:\n  teacher: hefd\n", "must be one of critical-path | heft, but is 'hefd'"},
@@ -144,7 +156,7 @@ TEST(ConfigIo, RulesBetweenKeysNameThem) {
   };
   const Case cases[] = {
       {{"graph.generate="}, "graph.path: no graph is given"},
-      {{"graph.path=g.txt"}, "graph.generate is given too"},
+      {{"graph.path=g.txt", "graph.generate=chain-mm"}, "graph.generate is given too"},
       {{"run.name=a/b"}, "run.name: must be the name of a folder"},
       {{"run.name=.."}, "run.name"},
       {{"model.select=critical-path", "model.place=earliest-start"}, "nothing to train"},
@@ -156,6 +168,8 @@ TEST(ConfigIo, RulesBetweenKeysNameThem) {
       {{"stages.simulation.learning_rate_start=0"}, "learning_rate_start: is 0"},
       {{"stages.simulation.learning_rate_end=1"}, "learning_rate_end: is above"},
       {{"learner.batch_episodes=12", "learner.group_episodes=8"}, "must be a multiple"},
+      {{"model.aggregate_rank=12"}, "model.aggregate_rank: must be a multiple of 8"},
+      {{"model.place_hidden=12"}, "model.place_hidden: must be a multiple of 8"},
       {{"checkpoint.every_seconds=0"}, "checkpoint.every_seconds"},
   };
   for (const Case& wrong : cases) {

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test. Can be run again at no cost but the tests'.
+# DOPPLER_PUBLIC_DATA may name a folder with the public graphs; tests that want them are skipped without it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/install_packages.sh
+scripts/build.sh release
+ctest --preset release --timeout 600 "$@"

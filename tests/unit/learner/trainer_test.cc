@@ -1,0 +1,180 @@
+#include "learner/trainer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/error.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/rollouts.h"
+
+namespace doppler {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  TrainerTest() {
+    limit_threads_once();
+    RandomStream random(3);
+    graph_ = std::make_unique<Graph>(
+        test::random_graph({.operation_count = 24, .least_cost = 1}, random));
+    costs_ = std::make_unique<CostTable>(CostTable::reference(*graph_, 3));
+    levels_ = compute_levels(*costs_);
+  }
+  static void limit_threads_once() {
+    static const bool kDone = [] {
+      limit_torch_threads(1);
+      return true;
+    }();
+    (void)kDone;
+  }
+
+  std::unique_ptr<Trainer> make(const ModelConfig& model = {}, std::int64_t threads = 1) const {
+    LearnerConfig learner;
+    learner.threads = threads;
+    return std::make_unique<Trainer>(model, learner, Teacher::kCriticalPath,
+                                     std::vector<TrainingGraph>{{costs_.get(), &levels_}}, 42);
+  }
+
+  // A batch played with the trainer's own weights.
+  std::vector<Trajectory> batch(Trainer& trainer, std::uint64_t first_episode, std::size_t count) {
+    const WeightSnapshot snapshot = trainer.snapshot(0, 0);
+    std::vector<Trajectory> result;
+    for (std::size_t i = 0; i < count; ++i) {
+      result.push_back(test::sample_episode(*costs_, snapshot, first_episode + i));
+      result.back().episode = first_episode + i;
+    }
+    return result;
+  }
+
+  UpdateStatistics step(Trainer& trainer, std::uint64_t first_episode) {
+    std::vector<bool> invalid;
+    return trainer.update(batch(trainer, first_episode, 20), kSettings, invalid);
+  }
+
+  static constexpr UpdateSettings kSettings{
+      .stage = Stage::kSimulation, .learning_rate = 0.02, .entropy_weight = 0.01};
+  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<CostTable> costs_;
+  Levels levels_;
+};
+
+TEST_F(TrainerTest, EqualSeedsGiveEqualWeights) {
+  auto a = make();
+  auto b = make();
+  for (int i = 0; i < 3; ++i) {
+    step(*a, 100U * static_cast<unsigned>(i));
+    step(*b, 100U * static_cast<unsigned>(i));
+  }
+  EXPECT_EQ(a->snapshot(3, 0), b->snapshot(3, 0));
+}
+
+TEST_F(TrainerTest, TheNumberOfThreadsDoesNotChangeABit) {
+  auto one = make({}, 1);
+  auto three = make({}, 3);
+  for (int i = 0; i < 3; ++i) {
+    step(*one, 100U * static_cast<unsigned>(i));
+    step(*three, 100U * static_cast<unsigned>(i));
+  }
+  EXPECT_EQ(one->parameters(), three->parameters());
+}
+
+TEST_F(TrainerTest, PolicyGradientShortensTheMakespan) {
+  auto trainer = make();
+  const auto mean = [&](std::uint64_t first) {
+    double sum = 0;
+    for (const Trajectory& t : batch(*trainer, first, 200)) {
+      sum += static_cast<double>(t.makespan.ticks()) / 200;
+    }
+    return sum;
+  };
+  const double before = mean(1000000);
+  for (int i = 0; i < 60; ++i) step(*trainer, 100U * static_cast<unsigned>(i));
+  EXPECT_LT(mean(1000000), 0.9 * before);
+}
+
+TEST_F(TrainerTest, AReplayAtLagZeroFindsTheWorkersLogProbabilities) {
+  auto trainer = make();
+  step(*trainer, 0);
+  const UpdateStatistics statistics = step(*trainer, 500);
+  EXPECT_LT(statistics.largest_log_probability_difference, 1e-5);
+}
+
+TEST_F(TrainerTest, MarksWhatDoesNotReplay) {
+  auto trainer = make();
+  std::vector<Trajectory> trajectories = batch(*trainer, 0, 10);
+  trajectories[4].operations[0] = trajectories[4].operations[1];
+  std::vector<bool> invalid;
+  const UpdateStatistics statistics = trainer->update(trajectories, kSettings, invalid);
+  EXPECT_EQ(statistics.invalid, 1U);
+  EXPECT_EQ(statistics.trained, 9U);
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(invalid[i], i == 4);
+}
+
+TEST_F(TrainerTest, ARestoredTrainerContinuesBitForBit) {
+  auto straight = make();
+  for (int i = 0; i < 3; ++i) step(*straight, 100U * static_cast<unsigned>(i));
+  auto resumed = make();
+  resumed->restore(straight->parameters(), straight->optimizer_state());
+  for (int i = 3; i < 6; ++i) {
+    step(*straight, 100U * static_cast<unsigned>(i));
+    step(*resumed, 100U * static_cast<unsigned>(i));
+  }
+  EXPECT_EQ(straight->parameters(), resumed->parameters());
+  EXPECT_EQ(straight->optimizer_state(), resumed->optimizer_state());
+}
+
+TEST_F(TrainerTest, RefusesTensorsOfAnotherModelAndChangesNothing) {
+  auto trainer = make();
+  ModelConfig wide;
+  wide.hidden_width = 64;
+  auto other = make(wide);
+  const auto before = trainer->parameters();
+  EXPECT_THAT(test::message_of<FormatError>(
+                  [&] { trainer->restore(other->parameters(), other->optimizer_state()); }),
+              HasSubstr("input.weight"));
+  EXPECT_EQ(trainer->parameters(), before);
+
+  std::vector<NamedTensor> missing = trainer->parameters();
+  missing.erase(missing.begin() + 2);
+  EXPECT_THAT(
+      test::message_of<FormatError>([&] { trainer->restore(missing, trainer->optimizer_state()); }),
+      HasSubstr("has no tensor"));
+}
+
+TEST_F(TrainerTest, EncodesAGraphItWasNotTrainedOn) {
+  auto trainer = make();
+  RandomStream random(9);
+  const Graph other = test::random_graph({.operation_count = 50, .least_cost = 1}, random);
+  const CostTable costs = CostTable::reference(other, 5);
+  const Levels levels = compute_levels(costs);
+  const WeightSnapshot snapshot =
+      encode_graph(ModelConfig{}, trainer->parameters(), {&costs, &levels}, -1);
+  const Trajectory trajectory = test::sample_episode(costs, snapshot, 1);
+  EXPECT_EQ(trajectory.operations.size(), 50U);
+}
+
+TEST_F(TrainerTest, EncodingATrainedGraphEqualsTheSnapshot) {
+  auto trainer = make();
+  step(*trainer, 0);
+  WeightSnapshot own = trainer->snapshot(0, 0);
+  EXPECT_EQ(encode_graph(ModelConfig{}, trainer->parameters(), {costs_.get(), &levels_}, 0), own);
+}
+
+// All makespans equal: no advantage, no entropy bonus, no change.
+TEST_F(TrainerTest, LearnsNothingWhereAllEpisodesAreEqual) {
+  auto trainer = make();
+  const auto before = trainer->parameters();
+  std::vector<Trajectory> trajectories = batch(*trainer, 0, 8);
+  for (Trajectory& t : trajectories) t.makespan = SimTime(1000);
+  std::vector<bool> invalid;
+  UpdateSettings settings = kSettings;
+  settings.entropy_weight = 0;
+  trainer->update(trajectories, settings, invalid);
+  EXPECT_EQ(trainer->parameters(), before);
+}
+
+}  // namespace
+}  // namespace doppler
