@@ -1,0 +1,235 @@
+#include "learner/ticket_book.h"
+
+#include <gtest/gtest.h>
+
+#include "common/random.h"
+
+namespace doppler {
+namespace {
+
+constexpr std::uint64_t kSeed = 5;
+const BookClock::time_point kNow = BookClock::time_point() + std::chrono::hours(1);
+
+BatchOrder order(std::uint64_t batch, std::uint32_t episodes = 6, bool evaluate = false) {
+  BatchOrder result;
+  result.batch = batch;
+  result.weight_version = batch - 1;
+  result.episodes = episodes;
+  result.group_episodes = 2;
+  result.evaluate = evaluate;
+  return result;
+}
+
+Result answer(const Ticket& ticket) {
+  Result result;
+  result.ticket = ticket.id;
+  result.attempt = ticket.attempt;
+  for (std::uint32_t i = 0; i < ticket.count; ++i) {
+    Trajectory& trajectory = result.trajectories.emplace_back();
+    trajectory.episode = ticket.first_episode + i;
+    trajectory.ticket = ticket.id;
+    trajectory.graph = ticket.graph;
+    trajectory.stage = ticket.stage;
+    trajectory.weight_version = ticket.weight_version;
+    trajectory.lineage = ticket.lineage;
+    trajectory.seed = episode_seed(kSeed, trajectory.episode);
+  }
+  return result;
+}
+
+std::vector<Ticket> issue_all(TicketBook& book, const std::string& peer) {
+  std::vector<Ticket> tickets;
+  while (auto ticket = book.issue(peer, kNow)) tickets.push_back(*ticket);
+  return tickets;
+}
+
+// 7 episodes in groups of 2: tickets of 2, 2, 2, 1.
+TEST(TicketBook, CutsABatchIntoGroups) {
+  TicketBook book(kSeed, 100, 1000, {});
+  book.open(order(1, 7));
+  const auto tickets = issue_all(book, "w");
+  ASSERT_EQ(tickets.size(), 4U);
+  EXPECT_EQ(tickets[0].id, 100U);
+  EXPECT_EQ(tickets[3].id, 103U);
+  EXPECT_EQ(tickets[3].first_episode, 1006U);
+  EXPECT_EQ(tickets[3].count, 1U);
+  EXPECT_EQ(book.counts().opened, 7U);
+  EXPECT_EQ(book.counts().outstanding, 7U);
+}
+
+// 5 episodes over 2 graphs: 3 of the first, 2 of the second.
+TEST(TicketBook, SpreadsEpisodesOverGraphs) {
+  TicketBook book(kSeed, 0, 0, {});
+  BatchOrder two = order(1, 5);
+  two.graph_count = 2;
+  book.open(two);
+  std::vector<std::uint32_t> episodes(2, 0);
+  for (const Ticket& ticket : issue_all(book, "w")) episodes[ticket.graph] += ticket.count;
+  EXPECT_EQ(episodes, (std::vector<std::uint32_t>{3, 2}));
+}
+
+TEST(TicketBook, ABatchClosesInTicketOrderWhateverTheOrderOfResults) {
+  TicketBook book(kSeed, 0, 0, {});
+  book.open(order(1));
+  const auto tickets = issue_all(book, "w");
+  for (std::size_t i : {2U, 0U, 1U}) {
+    EXPECT_FALSE(book.complete(1));
+    EXPECT_EQ(book.accept(answer(tickets[i])), ResultOutcome::kAccepted);
+  }
+  ASSERT_TRUE(book.complete(1));
+  const auto closed = book.close(1);
+  ASSERT_EQ(closed.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(closed[i].ticket.id, i);
+  book.count(TrajectoryStatus::kTrained, 6);
+  EXPECT_EQ(book.counts().outstanding, 0U);
+  book.check_identity();
+}
+
+TEST(TicketBook, ADeadWorkersTicketsComeFirstAgain) {
+  TicketBook book(kSeed, 0, 0, {});
+  book.open(order(1));
+  const Ticket lost = *book.issue("dies", kNow);
+  EXPECT_EQ(book.release("dies"), 1U);
+  EXPECT_EQ(book.reissued(), 1U);
+  const Ticket again = *book.issue("lives", kNow);
+  EXPECT_EQ(again.id, lost.id);
+  EXPECT_EQ(again.attempt, 1U);
+}
+
+TEST(TicketBook, ATicketThatKillsThreeWorkersFailsAndItsBatchClosesWithoutIt) {
+  TicketBook book(kSeed, 0, 0, {});
+  book.open(order(1, 4));
+  for (const char* peer : {"a", "b", "c"}) {
+    EXPECT_EQ(book.issue(peer, kNow)->id, 0U);
+    book.release(peer);
+  }
+  const Ticket other = *book.issue("d", kNow);
+  EXPECT_EQ(other.id, 1U);
+  book.accept(answer(other));
+  ASSERT_TRUE(book.complete(1));
+  const auto closed = book.close(1);
+  EXPECT_TRUE(closed[0].trajectories.empty());
+  EXPECT_EQ(closed[1].trajectories.size(), 2U);
+  EXPECT_EQ(book.counts().failed, 2U);
+  book.count(TrajectoryStatus::kTrained, 2);
+  book.check_identity();
+}
+
+TEST(TicketBook, ALeaseThatRunsOutIsNobodysDeath) {
+  TicketBook book(kSeed, 0, 0, {});
+  book.open(order(1, 2));
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(book.issue("slow", kNow));
+    EXPECT_EQ(book.release_issued_before(kNow), 0U);
+    EXPECT_EQ(book.release_issued_before(kNow + std::chrono::seconds(1)), 1U);
+  }
+  EXPECT_FALSE(book.complete(1));
+}
+
+TEST(TicketBook, ALateResultOfAReissuedTicketCountsOnce) {
+  TicketBook book(kSeed, 0, 0, {});
+  book.open(order(1, 2));
+  const Ticket first = *book.issue("slow", kNow);
+  book.release_issued_before(kNow + std::chrono::seconds(1));
+  // It comes in before anybody else took the ticket: accepted, and the ticket is not handed out
+  // again.
+  EXPECT_EQ(book.accept(answer(first)), ResultOutcome::kAccepted);
+  EXPECT_FALSE(book.issue("other", kNow));
+  EXPECT_EQ(book.accept(answer(first)), ResultOutcome::kClosedAlready);
+}
+
+TEST(TicketBook, ATicketThatWasNotDeliveredIsTheSameAttempt) {
+  TicketBook book(kSeed, 0, 0, {});
+  book.open(order(1, 2));
+  const Ticket ticket = *book.issue("gone", kNow);
+  book.put_back(ticket.id);
+  EXPECT_EQ(book.issue("there", kNow)->attempt, 0U);
+}
+
+TEST(TicketBook, RefusesResultsThatSaySomethingElse) {
+  TicketBook book(kSeed, 0, 0, {});
+  book.open(order(1, 2));
+  const Ticket ticket = *book.issue("w", kNow);
+  const auto outcome = [&](auto change) {
+    Result result = answer(ticket);
+    change(result);
+    return book.accept(result);
+  };
+  EXPECT_EQ(outcome([](Result& r) { r.trajectories.pop_back(); }), ResultOutcome::kMismatch);
+  EXPECT_EQ(outcome([](Result& r) { ++r.trajectories[0].episode; }), ResultOutcome::kMismatch);
+  EXPECT_EQ(outcome([](Result& r) { ++r.trajectories[1].seed; }), ResultOutcome::kMismatch);
+  EXPECT_EQ(outcome([](Result& r) { ++r.trajectories[1].weight_version; }),
+            ResultOutcome::kMismatch);
+  EXPECT_EQ(outcome([](Result& r) { ++r.trajectories[1].lineage; }), ResultOutcome::kMismatch);
+  EXPECT_EQ(outcome([](Result& r) { r.ticket = 77; }), ResultOutcome::kClosedAlready);
+  EXPECT_EQ(outcome([](Result&) {}), ResultOutcome::kAccepted);
+}
+
+TEST(TicketBook, EvaluationIsNoTrainingWork) {
+  TicketBook book(kSeed, 0, 0, {});
+  book.open(order(1, 2, true));
+  for (const Ticket& ticket : issue_all(book, "w")) book.accept(answer(ticket));
+  const auto closed = book.close(1);
+  ASSERT_EQ(closed.size(), 2U);
+  EXPECT_EQ(closed[1].ticket.purpose, TicketPurpose::kEvaluate);
+  EXPECT_TRUE(closed[1].ticket.greedy);
+  EXPECT_EQ(book.counts().opened, 2U);
+  book.count(TrajectoryStatus::kTrained, 2);
+  book.check_identity();
+}
+
+TEST(TicketBook, KnowsWhereAResumedRunStarts) {
+  TicketBook book(kSeed, 0, 0, {});
+  book.open(order(1, 4));
+  book.open(order(2, 4));
+  for (const Ticket& ticket : issue_all(book, "w")) {
+    if (ticket.batch == 1) book.accept(answer(ticket));
+  }
+  EXPECT_EQ(book.resume_episode(), 0U);
+  book.close(1);
+  EXPECT_EQ(book.resume_ticket(), 2U);
+  EXPECT_EQ(book.resume_episode(), 4U);
+}
+
+// Random deaths, delays, duplicates and late results: every episode ends exactly once and the books
+// balance.
+TEST(TicketBook, BalancesUnderRandomTrouble) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    RandomStream random(seed);
+    TicketBook book(kSeed, 0, 0, {});
+    std::vector<Ticket> held;
+    std::uint64_t batch = 1;
+    book.open(order(1, 16));
+    while (batch <= 5) {
+      const std::string peer(1, static_cast<char>('a' + random.next_below(4)));
+      switch (random.next_below(6)) {
+        case 0:
+          if (random.next_below(8) == 0) book.release(peer);
+          break;
+        case 1:
+          if (random.next_below(8) == 0) {
+            book.release_issued_before(kNow + std::chrono::seconds(1));
+          }
+          break;
+        case 2:
+        case 3:
+          if (auto ticket = book.issue(peer, kNow)) held.push_back(*ticket);
+          break;
+        default:
+          if (!held.empty()) book.accept(answer(held[random.next_below(held.size())]));
+      }
+      if (!book.complete(batch)) continue;
+      for (const ClosedTicket& closed : book.close(batch)) {
+        book.count(TrajectoryStatus::kTrained, closed.trajectories.size());
+      }
+      book.check_identity();
+      EXPECT_EQ(book.counts().outstanding, 0U);
+      if (++batch <= 5) book.open(order(batch, 16));
+    }
+    EXPECT_EQ(book.counts().opened, 80U);
+    EXPECT_EQ(book.counts().trained + book.counts().failed, 80U);
+  }
+}
+
+}  // namespace
+}  // namespace doppler
