@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "common/cli.h"
 #include "common/error.h"
 #include "learner/inspect_report.h"
 
@@ -51,12 +52,7 @@ int run(int argc, char** argv) {
   app.footer(
       "Example:\n  doppler inspect runs/chain-mm --episodes 3\n"
       "  doppler inspect runs/chain-mm/checkpoints/best.h5 --json");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& problem) {
-    const int code = app.exit(problem);
-    return code == 0 ? 0 : static_cast<int>(ExitCode::kBadInput);
-  }
+  parse_flags(app, argc, argv);
   const nlohmann::ordered_json report = inspect(options);
   std::cout << (options.json ? report.dump(2) + "\n" : inspect_text(report));
   return static_cast<int>(ExitCode::kDone);
@@ -66,13 +62,5 @@ int run(int argc, char** argv) {
 }  // namespace doppler
 
 int main(int argc, char** argv) {
-  try {
-    return doppler::run(argc, argv);
-  } catch (const doppler::SystemError& problem) {
-    std::cerr << "doppler inspect: " << problem.what() << "\n";
-    return static_cast<int>(doppler::ExitCode::kEnvironment);
-  } catch (const doppler::Error& problem) {
-    std::cerr << "doppler inspect: " << problem.what() << "\n";
-    return static_cast<int>(doppler::ExitCode::kBadInput);
-  }
+  return doppler::run_program(argc, argv, &doppler::run);
 }

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 """Compares the HDF5 files of a run with docs/formats.md, and knows nothing else about them.
 
-usage: formats_test.py FORMATS_MD RUN_FILES_CHILD
+usage: formats_test.py FORMATS_MD RUN_FILES_CHILD DOPPLER_INSPECT
 
 The child writes a sample run folder (tests/unit/learner/run_files_child.cc). Every object in a file must be in the page's
 table, with its type and number of axes, and every line of the table must be found in a file. Then h5py reads values
 that are known, and h5dump reads each file as a whole.
 """
 
+import json
 import pathlib
 import re
 import subprocess
@@ -133,6 +134,33 @@ def check_segment(path):
         assert file["episodes/decision_offset"][1] == -1 and file["episodes/decision_count"][1] == 0
 
 
+def check_inspect(program, run):
+    """doppler inspect tells the same, and refuses what is no run."""
+
+    def inspect(*arguments):
+        return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+    report = json.loads(inspect(run, "--json").stdout)
+    assert [entry["file"] for entry in report["checkpoints"]] == ["checkpoint-000000000007.h5", "best.h5"]
+    assert report["episodes"]["count"] == 130 and report["episodes"]["superseded"] == 20
+    assert report["problems"] == []
+    episode = json.loads(inspect(run, "--episode", 84, "--json").stdout)
+    assert len(episode["decisions"]) == 229
+    for arguments, message in (
+        ((run / "none",), "there is no such run folder or file"),
+        ((run / "best",), "not a run folder"),
+        ((run, "--episode", 1000), "holds no such episode"),
+        ((run / "foreign.h5",), "foreign.h5"),
+        ((), "path"),
+    ):
+        (run / "best").mkdir(exist_ok=True)
+        (run / "foreign.h5").write_text("no HDF5")
+        done = inspect(*arguments)
+        assert done.returncode == 2 and message in done.stderr, (arguments, done)
+        assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert "Example:" in inspect("--help").stdout
+
+
 def main():
     tables = read_tables(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix="doppler-test-") as folder:
@@ -148,6 +176,7 @@ def main():
         check_segment(segments[1])
         for path in checkpoints + segments:
             subprocess.run(["h5dump", str(path)], check=True, stdout=subprocess.DEVNULL)
+        check_inspect(sys.argv[3], run)
     documented = sum(len(rows) for rows in tables.values())
     print(f"{documented} documented objects, all as documented")
 
