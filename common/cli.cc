@@ -48,6 +48,7 @@ std::string describe_problem(const CLI::App& app, const CLI::ParseError& problem
       app.get_subcommands([](const CLI::App*) { return true; });
   if (!commands.empty() && app.get_subcommands().empty()) {
     std::vector<std::string> known;
+    known.reserve(commands.size());
     for (const CLI::App* command : commands) known.push_back(command->get_name());
     const std::vector<std::string> remaining = app.remaining(true);
     if (!remaining.empty()) {

@@ -1,11 +1,13 @@
 #include "common/config_schema.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -81,14 +83,13 @@ struct Number {
   bool without_least = false;  // the range is open below
 
   static std::string text_of(double value) {
-    char buffer[64];
-    const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
-    return {buffer, result.ptr};
+    std::array<char, 64> buffer{};
+    const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+    return {buffer.data(), result.ptr};
   }
   std::string type() const { return "number"; }
   std::string range() const {
-    const std::string below =
-        least == -kAnyNumber ? "" : (without_least ? "> " : ">= ") + text_of(least);
+    std::string below = least == -kAnyNumber ? "" : (without_least ? "> " : ">= ") + text_of(least);
     if (largest == kAnyNumber) return below;
     return below + (below.empty() ? "" : ", ") + "<= " + text_of(largest);
   }
@@ -109,7 +110,7 @@ struct Number {
 };
 
 std::string in_quotes(const std::string& text) {
-  static const char* const kHex = "0123456789abcdef";
+  constexpr std::string_view kHex = "0123456789abcdef";
   std::string quoted = "\"";
   for (char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -171,12 +172,13 @@ struct Choice {
 
 // `field` maps a Config& to a reference to the field, and a const Config& to a const one.
 template <typename Field, typename Kind>
-ConfigKey make_key(std::string key, Field field, Kind kind, std::string unit, std::string effect) {
-  return {.key = std::move(key),
+ConfigKey make_key(const std::string& key, Field field, Kind kind, const std::string& unit,
+                   const std::string& effect) {
+  return {.key = key,
           .type = kind.type(),
           .range = kind.range(),
-          .unit = std::move(unit),
-          .effect = std::move(effect),
+          .unit = unit,
+          .effect = effect,
           .read = [field, kind](Config& config, const std::string& text,
                                 bool quoted) { kind.read(field(config), text, quoted); },
           .write = [field, kind](const Config& config) { return kind.write(field(config)); }};
@@ -188,6 +190,7 @@ ConfigKey make_key(std::string key, Field field, Kind kind, std::string unit, st
       #path, [](auto& config) -> auto& { return config.path; }, __VA_ARGS__)
 
 // clang-format off
+// One line a key is worth a long function: NOLINTNEXTLINE(readability-function-size)
 std::vector<ConfigKey> make_keys() {
   std::vector<ConfigKey> keys = {
     DP_KEY(run.name, Text{}, "", "folder of the run below runs/"),
@@ -259,12 +262,12 @@ std::vector<ConfigKey> make_keys() {
 }  // namespace
 
 const std::vector<ConfigKey>& config_keys() {
-  static const std::vector<ConfigKey> kKeys = make_keys();
-  return kKeys;
+  static const std::vector<ConfigKey> keys = make_keys();
+  return keys;
 }
 
 std::string section_effect(const std::string& section) {
-  static const std::map<std::string, std::string> kEffects = {
+  static const std::map<std::string, std::string> effects = {
       {"run", "The run as a whole."},
       {"graph", "What is placed; exactly one of both keys."},
       {"simulation", "What an assignment costs."},
@@ -278,8 +281,8 @@ std::string section_effect(const std::string& section) {
       {"archive", "The record of all episodes, in HDF5."},
       {"network", "Between learner and workers."},
   };
-  const auto found = kEffects.find(section);
-  return found == kEffects.end() ? "" : found->second;
+  const auto found = effects.find(section);
+  return found == effects.end() ? "" : found->second;
 }
 
 }  // namespace doppler

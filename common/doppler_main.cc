@@ -53,7 +53,7 @@ std::string usage() {
 // workers.
 bool is_later_mpi_rank() {
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}) {
-    const char* rank = std::getenv(variable);
+    const char* rank = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): one thread
     if (rank != nullptr && std::atoi(rank) > 0) return true;
   }
   return false;
@@ -67,6 +67,7 @@ bool is_later_mpi_rank() {
   if (verb.first_argument != nullptr) words.emplace_back(verb.first_argument);
   for (int i = 0; i < argument_count; ++i) words.emplace_back(arguments[i]);
   std::vector<char*> raw;
+  raw.reserve(words.size() + 1);
   for (std::string& word : words) raw.push_back(word.data());
   raw.push_back(nullptr);
   ::execv(program.c_str(), raw.data());
@@ -99,8 +100,8 @@ int doppler_main(int argc, char** argv) {
   }
   if (first == "help") {
     std::string help = "--help";
-    char* arguments[] = {help.data()};
-    start(find_verb(argv[2]), 1, arguments);
+    std::array<char*, 1> arguments = {help.data()};
+    start(find_verb(argv[2]), 1, arguments.data());
   }
   start(find_verb(first), argc - 2, argv + 2);
 }

@@ -358,7 +358,7 @@ class Reader {
       fail(line_number, position + 1, prefix + "type",
            "is empty; name the type or leave out the last ','");
     }
-    const auto bad = std::find_if(kind.begin(), kind.end(), [](char c) {
+    const auto* const bad = std::find_if(kind.begin(), kind.end(), [](char c) {
       const auto byte = static_cast<unsigned char>(c);
       return byte <= 0x20 || byte == 0x7f || c == ',';
     });

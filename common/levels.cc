@@ -1,7 +1,6 @@
 #include "common/levels.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace doppler {
 
@@ -37,7 +36,9 @@ Levels compute_levels(const CostTable& costs) {
     levels.top_level[id] = best;
   }
 
-  for (OperationId id : std::views::reverse(graph.topological_order())) {
+  const std::vector<OperationId>& order = graph.topological_order();
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    const OperationId id = *at;
     SimTime best;
     OperationId& critical = levels.critical_successor[id];
     const auto successors = graph.successors(id);

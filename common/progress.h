@@ -21,6 +21,8 @@ class Progress {
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
+  Progress(Progress&&) = delete;
+  Progress& operator=(Progress&&) = delete;
 
   // `fraction` in 0..1 (clamped); `text` says what is being done or reached. Cheap if called too
   // often.

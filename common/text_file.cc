@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <vector>
 
 #include <unistd.h>
 
@@ -28,11 +29,11 @@ std::string reason(int error_number) {
 
 std::string read_all(std::FILE* file, const std::string& path) {
   std::string content;
-  char buffer[65536];
+  std::vector<char> buffer(65536);
   while (true) {
-    const std::size_t count = std::fread(buffer, 1, sizeof buffer, file);
-    content.append(buffer, count);
-    if (count < sizeof buffer) break;
+    const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file);
+    content.append(buffer.data(), count);
+    if (count < buffer.size()) break;
   }
   if (std::ferror(file) != 0) throw_system("read", path, errno);
   return content;

@@ -84,7 +84,7 @@ class Annealer {
     current_ = start;
     SimTime makespan = evaluate();
     if (devices_ == 1) return;  // there is no other assignment
-    const double scale = static_cast<double>(makespan.ticks());
+    const auto scale = static_cast<double>(makespan.ticks());
     while (true) {
       const double now = progress();
       if (now >= end || now >= 1) return;

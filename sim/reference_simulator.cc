@@ -1,6 +1,7 @@
 #include "sim/reference_simulator.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -17,6 +18,9 @@ constexpr std::uint32_t kTransfersDone = 1;
 
 constexpr std::uint32_t payload_of(std::int32_t operation, std::uint32_t what) {
   return static_cast<std::uint32_t>(operation) << 1 | what;
+}
+constexpr std::uint32_t what_of(std::uint32_t payload) {
+  return payload & 1;
 }
 constexpr std::int32_t operation_of(std::uint32_t payload) {
   return static_cast<std::int32_t>(payload >> 1);
@@ -74,23 +78,29 @@ ReferenceSimulator::ReferenceSimulator(const CostTable& costs)
   if (has_zero_cost_) fifo_.resize(5 * n + 2 * destinations_.size());
 }
 
-SimTime ReferenceSimulator::run(const Assignment& assignment, std::span<const OperationId>) {
-  return SimTime(run_any<false>(assignment, nullptr));
+SimTime ReferenceSimulator::run(const Assignment& assignment,
+                                std::span<const OperationId> /*order*/) {
+  return SimTime(run_any(assignment, nullptr));
 }
 
 Execution ReferenceSimulator::run_recorded(const Assignment& assignment,
-                                           std::span<const OperationId>) {
+                                           std::span<const OperationId> /*order*/) {
   Execution record;
   record.start.assign(static_cast<std::size_t>(operation_count_), SimTime(0));
   record.end.assign(static_cast<std::size_t>(operation_count_), SimTime(0));
-  record.makespan = SimTime(run_any<true>(assignment, &record));
+  record.makespan = SimTime(run_any(assignment, &record));
   return record;
 }
 
-template <bool kRecord>
 std::int64_t ReferenceSimulator::run_any(const Assignment& assignment, Execution* record) {
   reset(assignment);
-  return has_zero_cost_ ? run_general<kRecord>(record) : run_positive<kRecord>(record);
+  record_ = record;
+  if (has_zero_cost_) {
+    run_general();
+  } else {
+    run_positive();
+  }
+  return now_;  // the last event is the end of an operation
 }
 
 void ReferenceSimulator::reset(const Assignment& assignment) {
@@ -106,6 +116,7 @@ void ReferenceSimulator::reset(const Assignment& assignment) {
   std::fill(queue_head_.begin(), queue_head_.end(), -1);
   std::fill(busy_.begin(), busy_.end(), std::uint8_t{0});
   timers_.clear();
+  now_ = 0;
 }
 
 inline void ReferenceSimulator::enqueue(std::int32_t operation, std::size_t device) {
@@ -124,6 +135,49 @@ inline std::int32_t ReferenceSimulator::dequeue(std::size_t device) {
   return head;
 }
 
+inline std::int64_t ReferenceSimulator::start(std::int32_t operation) {
+  const std::int64_t end = now_ + compute_[static_cast<std::size_t>(operation)];
+  if (record_ != nullptr) [[unlikely]] {
+    record_->start[OperationId(operation)] = SimTime(now_);
+    record_->end[OperationId(operation)] = SimTime(end);
+  }
+  if (end > now_) timers_.push(end, payload_of(operation, kComputeDone));
+  return end;
+}
+
+inline void ReferenceSimulator::condition(std::int32_t operation) {
+  const std::size_t device = device_of(operation);
+  if (busy_[device] == 0) {
+    busy_[device] = 1;
+    start(operation);
+  } else {
+    enqueue(operation, device);
+  }
+}
+
+// Calls `handle` for each operation of which the last missing input is an edge of `operation` that
+// stays on its device (or leaves it, if not `local`), in edge order.
+template <typename Handle>
+inline void ReferenceSimulator::arrive(std::int32_t operation, bool local, const Handle& handle) {
+  const DeviceId device = devices_[operation];
+  const auto index = static_cast<std::size_t>(operation);
+  for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
+    const std::int32_t destination = destinations_[static_cast<std::size_t>(e)];
+    if ((devices_[destination] == device) != local) continue;
+    if (--missing_inputs_[static_cast<std::size_t>(destination)] == 0) handle(destination);
+  }
+}
+
+inline void ReferenceSimulator::set_transfer_timer(std::int32_t operation) {
+  const DeviceId device = devices_[operation];
+  const auto index = static_cast<std::size_t>(operation);
+  bool leaves = false;
+  for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
+    leaves |= devices_[destinations_[static_cast<std::size_t>(e)]] != device;
+  }
+  if (leaves) timers_.push(now_ + transfer_[index], payload_of(operation, kTransfersDone));
+}
+
 // The FIFO of an instant, handled round by round: round r + 1 is what the events of round r
 // appended. With positive costs it is
 //   0  COMP_DONE and XFER_DONE (of a transfer), from the timers
@@ -135,203 +189,157 @@ inline std::int32_t ReferenceSimulator::dequeue(std::size_t device) {
 // nothing else sets any, so each GRANT may follow its CONDITION at once; by the same argument the
 // ARRIVED of a local edge and its CONDITION. A device that is idle in round 2 or later has an empty
 // queue (RELEASE came in round 1), so the operation of a CONDITION gets an idle device itself.
-template <bool kRecord>
-std::int64_t ReferenceSimulator::run_positive(Execution* record) {
-  std::int64_t now = 0;
-  const auto grant = [&](std::int32_t operation) {
-    const std::int64_t end = now + compute_[static_cast<std::size_t>(operation)];
-    if constexpr (kRecord) {
-      record->start[OperationId(operation)] = SimTime(now);
-      record->end[OperationId(operation)] = SimTime(end);
-    }
-    timers_.push(end, payload_of(operation, kComputeDone));
-  };
-  const auto condition = [&](std::int32_t operation) {
-    const std::size_t device = device_of(operation);
-    if (busy_[device] == 0) {
-      busy_[device] = 1;
-      grant(operation);
-    } else {
-      enqueue(operation, device);
-    }
-  };
-  // Calls `handle` for each operation of which the last missing input is an edge of `operation`
-  // that stays on its device (or leaves it, if not `local`), in edge order.
-  const auto arrive = [&](std::int32_t operation, bool local, const auto& handle) {
-    const DeviceId device = devices_[operation];
-    const auto index = static_cast<std::size_t>(operation);
-    for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
-      const std::int32_t destination = destinations_[static_cast<std::size_t>(e)];
-      if ((devices_[destination] == device) != local) continue;
-      if (--missing_inputs_[static_cast<std::size_t>(destination)] == 0) handle(destination);
-    }
-  };
-  const auto set_transfer_timer = [&](std::int32_t operation) {
-    const DeviceId device = devices_[operation];
-    const auto index = static_cast<std::size_t>(operation);
-    bool leaves = false;
-    for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
-      leaves |= devices_[destinations_[static_cast<std::size_t>(e)]] != device;
-    }
-    if (leaves) timers_.push(now + transfer_[index], payload_of(operation, kTransfersDone));
-  };
-
+void ReferenceSimulator::run_positive() {
   for (std::int32_t operation : entries_) condition(operation);
   while (!timers_.empty()) {
-    now = timers_.top_time();
+    now_ = timers_.top_time();
     const std::uint32_t first = timers_.pop();
-    if (timers_.empty() || timers_.top_time() != now) {
-      // One timer alone: the rounds below without their lists.
-      const std::int32_t operation = operation_of(first);
-      if ((first & 1) == kTransfersDone) {
-        arrive(operation, false, condition);
-        continue;
-      }
-      const std::size_t device = device_of(operation);
-      const std::int32_t next = dequeue(device);
-      set_transfer_timer(operation);
-      if (next >= 0) {
-        grant(next);
-      } else {
-        busy_[device] = 0;
-      }
-      arrive(operation, true, condition);
+    if (timers_.empty() || timers_.top_time() != now_) {
+      handle_alone(first);
       continue;
     }
-
     std::size_t due_count = 0;
     due_[due_count++] = first;
-    while (!timers_.empty() && timers_.top_time() == now) due_[due_count++] = timers_.pop();
-    const std::span due(due_.data(), due_count);
-
-    for (std::uint32_t payload : due) {  // round 0
-      if ((payload & 1) == kComputeDone) busy_[device_of(operation_of(payload))] = 0;
-    }
-    std::size_t granted_count = 0;
-    std::size_t ready_count = 0;
-    for (std::uint32_t payload : due) {  // round 1
-      const std::int32_t operation = operation_of(payload);
-      if ((payload & 1) == kTransfersDone) {
-        arrive(operation, false, [&](std::int32_t ready) { ready_[ready_count++] = ready; });
-        continue;
-      }
-      const std::size_t device = device_of(operation);
-      const std::int32_t next = dequeue(device);
-      if (next >= 0) {
-        busy_[device] = 1;
-        granted_[granted_count++] = next;
-      }
-      set_transfer_timer(operation);
-    }
-    for (std::size_t i = 0; i < granted_count; ++i) grant(granted_[i]);  // round 2
-    for (std::size_t i = 0; i < ready_count; ++i) condition(ready_[i]);  // rounds 2 and 3
-    for (std::uint32_t payload : due) {                                  // rounds 3 to 5
-      if ((payload & 1) == kComputeDone) arrive(operation_of(payload), true, condition);
-    }
+    while (!timers_.empty() && timers_.top_time() == now_) due_[due_count++] = timers_.pop();
+    handle_together({due_.data(), due_count});
   }
-  return now;
 }
 
-template <bool kRecord>
-std::int64_t ReferenceSimulator::run_general(Execution* record) {
-  std::int64_t now = 0;
-  std::size_t head = 0;
-  std::size_t tail = 0;
-  const auto append = [&](EventKind kind, std::int32_t subject) {
-    fifo_[tail++] = {.kind = kind, .subject = subject};
-  };
-  const auto grant_try = [&](std::size_t device) {
-    if (busy_[device] != 0) return;
-    const std::int32_t next = dequeue(device);
-    if (next < 0) return;
-    busy_[device] = 1;
-    append(kGrant, next);
-  };
-  const auto handle = [&](Event event) {
-    const auto index = static_cast<std::size_t>(event.subject);
-    switch (event.kind) {
-      case kCondition: {
-        const std::size_t device = device_of(event.subject);
-        enqueue(event.subject, device);
-        grant_try(device);
-        break;
-      }
-      case kGrant: {
-        const std::int64_t end = now + compute_[index];
-        if constexpr (kRecord) {
-          record->start[OperationId(event.subject)] = SimTime(now);
-          record->end[OperationId(event.subject)] = SimTime(end);
-        }
-        if (end == now) {
-          append(kCompDone, event.subject);
-        } else {
-          timers_.push(end, payload_of(event.subject, kComputeDone));
-        }
-        break;
-      }
-      case kCompDone: {
-        const std::size_t device = device_of(event.subject);
-        busy_[device] = 0;
-        append(kRelease, static_cast<std::int32_t>(device));
-        append(kFinish, event.subject);
-        break;
-      }
-      case kRelease:
-        grant_try(index);
-        break;
-      case kFinish: {
-        // Transfers that take time share one timer; local edges and transfers of no time are done
-        // at once.
-        const bool takes_time = transfer_[index] > 0;
-        bool leaves = false;
-        for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
-          const bool local =
-              devices_[destinations_[static_cast<std::size_t>(e)]] == devices_[event.subject];
-          if (local || !takes_time) {
-            append(kTransferDone, e);
-          } else {
-            leaves = true;
-          }
-        }
-        if (leaves) {
-          timers_.push(now + transfer_[index], payload_of(event.subject, kTransfersDone));
-        }
-        break;
-      }
-      case kTransferDone:
-        append(kArrived, event.subject);
-        break;
-      default: {  // kArrived
-        const std::int32_t destination = destinations_[index];
-        if (--missing_inputs_[static_cast<std::size_t>(destination)] == 0) {
-          append(kCondition, destination);
-        }
-        break;
-      }
-    }
-  };
+// handle_together() for a single timer, without its lists.
+inline void ReferenceSimulator::handle_alone(std::uint32_t payload) {
+  const std::int32_t operation = operation_of(payload);
+  const auto ready = [this](std::int32_t destination) { condition(destination); };
+  if (what_of(payload) == kTransfersDone) {
+    arrive(operation, false, ready);
+    return;
+  }
+  const std::size_t device = device_of(operation);
+  const std::int32_t next = dequeue(device);
+  set_transfer_timer(operation);
+  if (next >= 0) {
+    start(next);
+  } else {
+    busy_[device] = 0;
+  }
+  arrive(operation, true, ready);
+}
 
+inline void ReferenceSimulator::handle_together(std::span<const std::uint32_t> due) {
+  for (std::uint32_t payload : due) {  // round 0
+    if (what_of(payload) == kComputeDone) busy_[device_of(operation_of(payload))] = 0;
+  }
+  std::size_t granted_count = 0;
+  std::size_t ready_count = 0;
+  for (std::uint32_t payload : due) {  // round 1
+    const std::int32_t operation = operation_of(payload);
+    if (what_of(payload) == kTransfersDone) {
+      arrive(operation, false, [&](std::int32_t ready) { ready_[ready_count++] = ready; });
+      continue;
+    }
+    const std::size_t device = device_of(operation);
+    const std::int32_t next = dequeue(device);
+    if (next >= 0) {
+      busy_[device] = 1;
+      granted_[granted_count++] = next;
+    }
+    set_transfer_timer(operation);
+  }
+  for (std::size_t i = 0; i < granted_count; ++i) start(granted_[i]);  // round 2
+  for (std::size_t i = 0; i < ready_count; ++i) condition(ready_[i]);  // rounds 2 and 3
+  for (std::uint32_t payload : due) {                                  // rounds 3 to 5
+    if (what_of(payload) != kComputeDone) continue;
+    arrive(operation_of(payload), true, [this](std::int32_t ready) { condition(ready); });
+  }
+}
+
+void ReferenceSimulator::run_general() {
+  fifo_head_ = fifo_tail_ = 0;
   for (std::int32_t operation : entries_) append(kCondition, operation);
   while (true) {
-    while (head < tail) handle(fifo_[head++]);
-    if (timers_.empty()) return now;
-    head = tail = 0;
-    now = timers_.top_time();
-    while (!timers_.empty() && timers_.top_time() == now) {
-      const std::uint32_t payload = timers_.pop();
-      const std::int32_t operation = operation_of(payload);
-      if ((payload & 1) == kComputeDone) {
-        append(kCompDone, operation);
-        continue;
-      }
-      const auto index = static_cast<std::size_t>(operation);
-      for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
-        if (devices_[destinations_[static_cast<std::size_t>(e)]] != devices_[operation]) {
-          append(kTransferDone, e);
-        }
-      }
+    while (fifo_head_ < fifo_tail_) handle(fifo_[fifo_head_++]);
+    if (timers_.empty()) return;
+    move_due_timers();
+  }
+}
+
+// Time advances to the earliest timer, and all timers of that time move into the FIFO.
+void ReferenceSimulator::move_due_timers() {
+  fifo_head_ = fifo_tail_ = 0;
+  now_ = timers_.top_time();
+  while (!timers_.empty() && timers_.top_time() == now_) {
+    const std::uint32_t payload = timers_.pop();
+    const std::int32_t operation = operation_of(payload);
+    if (what_of(payload) == kComputeDone) {
+      append(kCompDone, operation);
+      continue;
+    }
+    const auto index = static_cast<std::size_t>(operation);
+    for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
+      const bool leaves =
+          devices_[destinations_[static_cast<std::size_t>(e)]] != devices_[operation];
+      if (leaves) append(kTransferDone, e);
     }
   }
+}
+
+void ReferenceSimulator::grant_try(std::size_t device) {
+  if (busy_[device] != 0) return;
+  const std::int32_t next = dequeue(device);
+  if (next < 0) return;
+  busy_[device] = 1;
+  append(kGrant, next);
+}
+
+void ReferenceSimulator::handle(Event event) {
+  switch (event.kind) {
+    case kCondition: {
+      const std::size_t device = device_of(event.subject);
+      enqueue(event.subject, device);
+      grant_try(device);
+      break;
+    }
+    case kGrant:
+      if (start(event.subject) == now_) append(kCompDone, event.subject);
+      break;
+    case kCompDone: {
+      const std::size_t device = device_of(event.subject);
+      busy_[device] = 0;
+      append(kRelease, static_cast<std::int32_t>(device));
+      append(kFinish, event.subject);
+      break;
+    }
+    case kRelease:
+      grant_try(static_cast<std::size_t>(event.subject));
+      break;
+    case kFinish:
+      handle_finish(event.subject);
+      break;
+    case kTransferDone:
+      append(kArrived, event.subject);
+      break;
+    default: {  // kArrived
+      const std::int32_t destination = destinations_[static_cast<std::size_t>(event.subject)];
+      if (--missing_inputs_[static_cast<std::size_t>(destination)] == 0) {
+        append(kCondition, destination);
+      }
+      break;
+    }
+  }
+}
+
+// Transfers that take time share one timer; local edges and transfers of no time are done at once.
+void ReferenceSimulator::handle_finish(std::int32_t operation) {
+  const auto index = static_cast<std::size_t>(operation);
+  bool leaves = false;
+  for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
+    const bool local = devices_[destinations_[static_cast<std::size_t>(e)]] == devices_[operation];
+    if (local || transfer_[index] == 0) {
+      append(kTransferDone, e);
+    } else {
+      leaves = true;
+    }
+  }
+  if (leaves) timers_.push(now_ + transfer_[index], payload_of(operation, kTransfersDone));
 }
 
 double ReferenceSimulator::reference_cost(SimTime makespan) {
@@ -339,12 +347,13 @@ double ReferenceSimulator::reference_cost(SimTime makespan) {
 }
 
 std::string ReferenceSimulator::format_cost(double cost) {
-  char buffer[64];
+  std::array<char, 64> buffer{};
+  // Where Python changes from one notation to the other.
   const bool plain = cost == 0 || (std::abs(cost) >= 1e-4 && std::abs(cost) < 1e16);
   const auto result =
-      plain ? std::to_chars(buffer, buffer + sizeof buffer, cost, std::chars_format::fixed)
-            : std::to_chars(buffer, buffer + sizeof buffer, cost, std::chars_format::scientific);
-  std::string text(buffer, result.ptr);
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), cost,
+                    plain ? std::chars_format::fixed : std::chars_format::scientific);
+  std::string text(buffer.data(), result.ptr);
   if (plain && text.find('.') == std::string::npos) text += ".0";
   return text;
 }

@@ -50,17 +50,34 @@ class ReferenceSimulator : public Executor {
   static std::string format_cost(double cost);
 
  private:
-  template <bool kRecord>
+  struct Event {
+    std::int32_t kind;     // an EventKind of the .cc
+    std::int32_t subject;  // an operation, edge or device
+  };
+
   std::int64_t run_any(const Assignment& assignment, Execution* record);
-  template <bool kRecord>
-  std::int64_t run_positive(Execution* record);
-  template <bool kRecord>
-  std::int64_t run_general(Execution* record);
+  void run_positive();
+  void handle_alone(std::uint32_t payload);
+  void handle_together(std::span<const std::uint32_t> due);
+  void run_general();
+  void handle(Event event);
+  void handle_finish(std::int32_t operation);
+  void move_due_timers();
 
   void reset(const Assignment& assignment);
   std::size_t device_of(std::int32_t operation) const {
     return static_cast<std::size_t>(devices_[operation].value());
   }
+  // Sets the timer of its end and returns when that is.
+  std::int64_t start(std::int32_t operation);
+  void condition(std::int32_t operation);  // run_positive() only
+  template <typename Handle>
+  void arrive(std::int32_t operation, bool local, const Handle& handle);
+  void set_transfer_timer(std::int32_t operation);
+  void append(std::int32_t kind, std::int32_t subject) {
+    fifo_[fifo_tail_++] = {.kind = kind, .subject = subject};
+  }
+  void grant_try(std::size_t device);
   void enqueue(std::int32_t operation, std::size_t device);
   std::int32_t dequeue(std::size_t device);  // -1 if the queue is empty
 
@@ -76,10 +93,8 @@ class ReferenceSimulator : public Executor {
   std::vector<std::int32_t> entries_;       // operations without inputs, by id
 
   // State of one run.
-  struct Event {
-    std::int32_t kind;     // an EventKind of the .cc
-    std::int32_t subject;  // an operation, edge or device
-  };
+  Execution* record_ = nullptr;  // null: nothing is recorded
+  std::int64_t now_ = 0;
   const DeviceId* devices_ = nullptr;         // [operations], the assignment
   std::vector<std::int32_t> missing_inputs_;  // [operations]
   std::vector<std::int32_t> queue_next_;      // [operations], links of the device queues
@@ -91,6 +106,8 @@ class ReferenceSimulator : public Executor {
   std::vector<std::int32_t> granted_;  // operations
   std::vector<std::int32_t> ready_;    // operations
   std::vector<Event> fifo_;            // run_general() only
+  std::size_t fifo_head_ = 0;
+  std::size_t fifo_tail_ = 0;
 };
 
 }  // namespace doppler

@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/graph_text.h"
+#include "common/workload_chain_mm.h"
 #include "sim/critical_path.h"
 #include "sim/heft.h"
 #include "sim/lower_bounds.h"
@@ -136,6 +137,14 @@ TEST_F(Baselines, LocalSearchKeepsToItsBudget) {
         run("local-search", test::fork_join_graph(), 2, {.local_search_evaluations = evaluations});
     EXPECT_EQ(result.evaluations, evaluations);
   }
+}
+
+TEST_F(Baselines, LocalSearchIsNoRandomWalk) {
+  // The bound is 1200.07 and HEFT reaches 1300.07; 20,000 steps that kept every move would stay
+  // there.
+  const SimTime makespan =
+      run("local-search", generate_chain_mm({}), 4, {.local_search_evaluations = 20000}).makespan;
+  EXPECT_LT(ReferenceSimulator::reference_cost(makespan), 1250);
 }
 
 TEST_F(Baselines, LocalSearchWorksOnASingleOperation) {
