@@ -1,6 +1,7 @@
 // doppler-assign: `doppler assign GRAPH --checkpoint FILE --devices N`: the placement of a graph by
 // a trained policy, also of graphs and device counts that it has never seen.
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -111,6 +112,11 @@ int assign_main(int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   limit_torch_threads(1);
   set_log_name("assign");
+  if (!std::filesystem::is_regular_file(options.checkpoint)) {
+    throw ConfigError(
+        "--checkpoint " + options.checkpoint +
+        ": there is no such file; a run keeps its checkpoints in RUN_DIR/checkpoints");
+  }
   const Checkpoint checkpoint = CheckpointStore::load(options.checkpoint);
   const Config config = parse_config(checkpoint.config_yaml, options.checkpoint, {});
   const GraphText loaded = load_graph(GraphConfig{.path = options.graph, .generate = {}});

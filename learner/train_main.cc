@@ -67,6 +67,7 @@ void install_signal_handlers() {
   sigemptyset(&action.sa_mask);
   for (int number : {SIGINT, SIGTERM, SIGUSR1}) sigaction(number, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is an error of write(), not a death
 }
 
 struct Options {

@@ -53,6 +53,7 @@ TrainingRun::TrainingRun(const Config& config, std::string config_yaml, std::uin
                config.run.seed),
       checkpoints_(folder.path(), config.checkpoint.keep) {
   if (resumed == nullptr) {
+    if (const auto first = schedule_.at(1, 0)) stage_ = first->stage;
     versions_[0] = encode(trainer_.snapshot(0, 0));
     return;
   }

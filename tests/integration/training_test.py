@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+"""Whole runs with real processes: `training_test.py BIN_DIR ANALYSIS_DIR [unittest arguments]`.
+
+Budgets are in episodes, so that a run's weights are a function of its configuration; what is compared is compared bit for bit.
+Waits are for events (a checkpoint of a certain update is there), each with a generous deadline.
+"""
+
+import glob
+import hashlib
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN = pathlib.Path(sys.argv[1]).resolve()
+ANALYSIS = pathlib.Path(sys.argv[2]).resolve()
+sys.path.insert(0, str(ANALYSIS))
+
+import h5py  # noqa: E402
+import load_run  # noqa: E402
+
+DEADLINE_SECONDS = 240
+CONFIG = """
+run: {seed: 7, name: test, workers: 2}
+graph: {generate: chain-mm}
+stages:
+  imitation: {episodes: 320}
+  simulation: {episodes: 2880}
+learner: {batch_episodes: 32, group_episodes: 8, evaluate_every_updates: 10}
+checkpoint: {every_updates: 5, every_seconds: 0}
+archive: {decisions_per_second: -1}
+"""
+UPDATES = (320 + 2880) // 32
+EPISODES = 320 + 2880
+
+
+def environment():
+    result = dict(os.environ)
+    for name in list(result):  # this test may itself run under a launcher
+        if name.startswith(("OMPI_", "PMIX_", "PMI_")):
+            del result[name]
+    return result
+
+
+def mpi_environment():
+    result = environment()
+    result.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                  OMPI_MCA_rmaps_base_oversubscribe="1")
+    return result
+
+
+def weights_digest(path):
+    """Of all parameters and the optimizer's state."""
+    digest = hashlib.sha256()
+
+    def add(name, item):
+        if isinstance(item, h5py.Dataset) and name.split("/")[0] in ("parameters", "optimizer"):
+            digest.update(name.encode())
+            digest.update(item[()].tobytes())
+
+    with h5py.File(path, "r") as file:
+        file.visititems(add)
+    return digest.hexdigest()
+
+
+def checkpoint_updates(run_dir):
+    names = glob.glob(f"{run_dir}/checkpoints/checkpoint-*.h5")
+    return sorted(int(name[-15:-3]) for name in names)
+
+
+def children_of(pid):
+    """Live worker processes of a learner."""
+    result = []
+    for stat in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(stat, encoding="utf8") as file:
+                text = file.read()
+        except OSError:
+            continue
+        name = text[text.index("(") + 1:text.rindex(")")]
+        fields = text[text.rindex(")") + 2:].split()
+        if int(fields[1]) == pid and name.startswith("doppler-worker"[:15]) and fields[0] != "Z":
+            result.append(int(text.split()[0]))
+    return result
+
+
+class TrainingTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="doppler-test-")
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+        self.config = self.path / "config.yaml"
+        self.config.write_text(CONFIG, encoding="utf8")
+        self.started = []
+        self.addCleanup(self.kill_started)
+
+    def kill_started(self):
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+    def start(self, *arguments, launcher=(), env=None):
+        process = subprocess.Popen([*launcher, BIN / "doppler", *map(str, arguments)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=env or environment(), cwd=self.path)
+        self.started.append(process)
+        return process
+
+    def finish(self, process, expect=0):
+        output, errors = process.communicate(timeout=DEADLINE_SECONDS)
+        self.assertEqual(process.returncode, expect, errors)
+        return output, errors
+
+    def run_doppler(self, *arguments, expect=0, **options):
+        return self.finish(self.start(*arguments, **options), expect)
+
+    def train(self, name, *arguments, **options):
+        run_dir = self.path / name
+        self.run_doppler("train", self.config, "--run-dir", run_dir, "--quiet", *arguments, **options)
+        return run_dir
+
+    def wait_for_update(self, process, run_dir, update):
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not any(u >= update for u in checkpoint_updates(run_dir)):
+            self.assertLess(time.monotonic(), deadline, "no checkpoint came")
+            self.assertIsNone(process.poll(), "the run ended early")
+            time.sleep(0.002)
+
+    def final_digest(self, run_dir):
+        self.assertEqual(checkpoint_updates(run_dir)[-1], UPDATES)
+        return weights_digest(f"{run_dir}/checkpoints/checkpoint-{UPDATES:012}.h5")
+
+    def check_log(self, run_dir):
+        """Every trained episode once, none missing."""
+        episodes = load_run.Run(run_dir).episodes()
+        trained = sorted(int(e) for e, s in zip(episodes["episode"], episodes["status"]) if s == 0)
+        self.assertEqual(len(trained), EPISODES)
+        self.assertEqual(len(set(trained)), EPISODES)
+
+    def check_summary(self, run_dir):
+        summary = json.loads((run_dir / "summary.json").read_text())
+        counts = summary["counts"]
+        self.assertEqual(counts["outstanding"], 0)
+        closed = sum(v for k, v in counts.items() if k not in ("opened", "outstanding"))
+        self.assertEqual(counts["opened"], closed)
+        return summary
+
+    def test_weights_do_not_depend_on_workers_or_ranks(self):
+        digests = {}
+        for workers in (1, 2, 4):
+            run_dir = self.train(f"w{workers}", "--workers", workers)
+            digests[f"{workers} workers"] = self.final_digest(run_dir)
+            self.check_log(run_dir)
+        run_dir = self.train("ranks", "--workers", 1, launcher=("mpirun", "-n", "3"), env=mpi_environment())
+        digests["3 ranks"] = self.final_digest(run_dir)
+        self.assertEqual(len(set(digests.values())), 1, digests)
+        # All three hosts played.
+        workers = set(load_run.Run(run_dir).episodes()["worker"].tolist())
+        self.assertEqual(workers, {0, 1, 2})
+        # Another seed is another run.
+        other = self.train("other", "--set", "run.seed=8")
+        self.assertNotEqual(self.final_digest(other), digests["1 workers"])
+
+    def test_resume_after_kill_9_equals_the_uninterrupted_run(self):
+        quiet = self.final_digest(self.train("quiet"))
+        run_dir = self.path / "killed"
+        process = self.start("train", self.config, "--run-dir", run_dir, "--quiet")
+        randomness = random.Random(1)
+        target = 0
+        for _ in range(4):
+            target += randomness.randrange(1, 25)
+            self.wait_for_update(process, run_dir, min(target, UPDATES - 10))
+            process.kill()
+            process.communicate()
+            process = self.start("resume", run_dir, "--quiet", "--workers", randomness.randrange(1, 4))
+        self.finish(process)
+        self.assertEqual(self.final_digest(run_dir), quiet)
+        self.check_log(run_dir)
+        self.check_summary(run_dir)
+        rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual([row["update"] for row in rows], list(range(1, UPDATES + 1)))
+
+    def test_a_signal_stops_resumably(self):
+        quiet = self.final_digest(self.train("quiet"))
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+            run_dir = self.path / f"signal{int(number)}"
+            process = self.start("train", self.config, "--run-dir", run_dir, "--quiet")
+            self.wait_for_update(process, run_dir, 10)
+            process.send_signal(number)
+            _, errors = self.finish(process, expect=75)
+            self.assertIn("doppler resume", errors)
+            self.run_doppler("resume", run_dir, "--quiet")
+            self.assertEqual(self.final_digest(run_dir), quiet)
+
+    def test_killed_workers_cost_nothing_but_time(self):
+        quiet = self.final_digest(self.train("quiet"))
+        run_dir = self.path / "deaths"
+        process = self.start("train", self.config, "--run-dir", run_dir, "--quiet")
+        kills = 0
+        for update in (5, 15, 25, 35, 45):
+            self.wait_for_update(process, run_dir, update)
+            for worker in children_of(process.pid)[:1]:
+                os.kill(worker, (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT)[kills % 3])
+                kills += 1
+        _, errors = self.finish(process)
+        self.assertGreaterEqual(kills, 3)
+        summary = self.check_summary(run_dir)
+        self.assertEqual(summary["restarts"], kills, errors)
+        self.assertEqual(self.final_digest(run_dir), quiet)
+        self.check_log(run_dir)
+
+    def test_workers_die_with_a_killed_learner(self):
+        run_dir = self.path / "orphans"
+        process = self.start("train", self.config, "--run-dir", run_dir, "--quiet")
+        self.wait_for_update(process, run_dir, 5)
+        workers = children_of(process.pid)
+        self.assertEqual(len(workers), 2)
+        process.kill()
+        process.communicate()
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while any(os.path.exists(f"/proc/{worker}") for worker in workers):
+            self.assertLess(time.monotonic(), deadline, "orphans live on")
+            time.sleep(0.01)
+
+    def test_results_can_be_used(self):
+        self.run_doppler("graph", "generate", "chain-mm", "-o", "graph.txt")
+        run_dir = self.train("run", "--set", "graph.path=graph.txt")
+        summary = self.check_summary(run_dir)
+        graph = summary["graphs"][0]
+        names = {baseline["name"] for baseline in graph["baselines"]}
+        self.assertTrue({"one-device", "random", "critical-path", "heft"} <= names, names)
+        self.assertLessEqual(graph["lower_bound_ticks"], graph["policy_best_ticks"])
+        best = json.loads((run_dir / "best/assignment.json").read_text())
+        self.assertEqual(best["makespan_ticks"], graph["policy_best_ticks"])
+        self.assertEqual(max(best["end_ticks"]), best["makespan_ticks"])
+
+        # The best assignment costs what the run says, by the command line's own simulator.
+        (self.path / "assignment.txt").write_text(",".join(map(str, best["assignment"])) + "\n")
+        output, _ = self.run_doppler("simulate", "graph.txt", "--reference", "--devices", 4, "--assignments",
+                                     "assignment.txt", "--json")
+        self.assertEqual(json.loads(output), [{"cost": best["cost"], "makespan_ticks": best["makespan_ticks"]}])
+
+        # The checkpoint's policy places greedily what the last evaluation did; on other device counts it works too.
+        checkpoint = f"{run_dir}/checkpoints/checkpoint-{UPDATES:012}.h5"
+        output, _ = self.run_doppler("assign", "graph.txt", "--checkpoint", checkpoint, "--devices", 4, "--json")
+        placed = json.loads(output)
+        self.assertEqual(placed["makespan_ticks"], graph["policy_greedy_ticks"])
+        output, _ = self.run_doppler("assign", "graph.txt", "--checkpoint", checkpoint, "--devices", 7,
+                                     "--samples", 20, "--json", "--output", "placed.txt")
+        placed = json.loads(output)
+        self.assertTrue(all(0 <= device < 7 for device in placed["assignment"]))
+        output, _ = self.run_doppler("simulate", "graph.txt", "--reference", "--devices", 7, "--assignments",
+                                     "placed.txt", "--json")
+        self.assertEqual(json.loads(output)[0]["makespan_ticks"], placed["makespan_ticks"])
+
+        output, _ = self.run_doppler("inspect", run_dir, "--json")
+        json.loads(output)
+
+    def test_a_run_logs_decisions_that_replay(self):
+        run_dir = self.train("run")
+        run = load_run.Run(run_dir)
+        episodes = run.episodes()
+        decisions = run.decisions(episodes, 1)
+        self.assertEqual(sorted(decisions["operation"].tolist()), list(range(76)))
+        self.run_doppler("graph", "generate", "chain-mm", "-o", "graph.txt")
+        assignment = [0] * 76
+        for operation, device in zip(decisions["operation"].tolist(), decisions["device"].tolist()):
+            assignment[operation] = device
+        (self.path / "assignment.txt").write_text(",".join(map(str, assignment)) + "\n")
+        output, _ = self.run_doppler("simulate", "graph.txt", "--reference", "--devices", 4, "--assignments",
+                                     "assignment.txt", "--json")
+        self.assertEqual(json.loads(output)[0]["makespan_ticks"], int(episodes["makespan_ticks"][1]))
+
+    def test_variants_train(self):
+        short = ("--set", "stages.imitation.episodes=64", "--set", "stages.simulation.episodes=192")
+        for name, settings in {
+            "tcp": ["network.transport=tcp"],
+            "heft": ["stages.teacher=heft"],
+            "select-rule": ["model.select=critical-path"],
+            "place-rule": ["model.place=earliest-start"],
+            "no-table": ["model.operation_table=false"],
+            "no-imitation": ["stages.imitation.enabled=false"],
+            "imitation-only": ["stages.simulation.enabled=false"],
+            "reinforce": ["learner.clip_ratio=0", "learner.pipeline_depth=0"],
+            "deep": ["learner.pipeline_depth=3", "learner.threads=2"],
+            "epsilon": ["model.epsilon=0.2"],
+        }.items():
+            with self.subTest(name):
+                flags = [flag for setting in settings for flag in ("--set", setting)]
+                run_dir = self.train(name, *short, *flags)
+                self.check_summary(run_dir)
+
+    def test_a_budget_in_seconds_ends_in_time(self):
+        started = time.monotonic()
+        run_dir = self.train("seconds", "--set", "run.budget_seconds=6")
+        # No more than a hint of the bound: what counts is that the schedule ran down.
+        self.assertLess(time.monotonic() - started, DEADLINE_SECONDS)
+        rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual(rows[-1]["stage"], "simulation")
+        self.assertGreater(rows[-1]["stage_used_fraction"], 0.9)
+        self.assertLess(rows[-1]["learning_rate"], 0.005)
+
+    def test_bad_input_is_refused_before_anything_is_written(self):
+        good = self.path / "good.txt"
+        self.run_doppler("graph", "generate", "chain-mm", "-o", good)
+        lines = good.read_text().splitlines()
+        files = {
+            "truncated.txt": "\n".join(lines[:20]) + "\n",
+            "count.txt": "\n".join(["113"] + lines[1:]) + "\n",
+            "negative.txt": "\n".join(lines[:4] + ["-1,4,x"] + lines[5:]) + "\n",
+            "cycle.txt": "3\n0\n0, 1\n1, 0\n1,1\n1,1\n",
+        }
+        for name, text in files.items():
+            (self.path / name).write_text(text)
+        run_dir = self.path / "never"
+        cases = [
+            (("--set", f"graph.path={self.path / name}"), name) for name in files
+        ] + [
+            (("--set", "graph.path=missing.txt"), "missing.txt"),
+            (("--set", "run.sed=3"), "run.seed"),
+            (("--set", "run.seed=x"), "run.seed"),
+            (("--set", "simulation.devices=0"), "simulation.devices"),
+        ]
+        for flags, expected in cases:
+            with self.subTest(expected):
+                _, errors = self.run_doppler("train", self.config, "--run-dir", run_dir, *flags, expect=2)
+                self.assertIn(expected, errors)
+                self.assertEqual(len(errors.strip().splitlines()), 1, errors)
+                self.assertFalse(run_dir.exists())
+        self.run_doppler("train", "missing.yaml", "--run-dir", run_dir, expect=2)
+        self.run_doppler("resume", run_dir, expect=2)
+        self.assertFalse(run_dir.exists())
+
+    def test_wrong_checkpoints_are_refused(self):
+        short = ("--set", "stages.imitation.episodes=64", "--set", "stages.simulation.episodes=64")
+        run_dir = self.train("run", *short)
+        self.run_doppler("graph", "generate", "chain-mm", "-o", "graph.txt")
+        missing = ("assign", "graph.txt", "--checkpoint", "nothing.h5", "--devices", 4)
+        self.run_doppler(*missing, expect=2)
+        (self.path / "not-a-checkpoint.h5").write_text("hello")
+        _, errors = self.run_doppler("assign", "graph.txt", "--checkpoint", "not-a-checkpoint.h5", "--devices", 4,
+                                     expect=2)
+        self.assertIn("not-a-checkpoint.h5", errors)
+
+        # A finished run is not trained again, an occupied folder not overwritten.
+        before = sorted((str(p), p.stat().st_mtime_ns) for p in run_dir.rglob("*") if p.is_file())
+        self.run_doppler("train", self.config, "--run-dir", run_dir, *short, expect=2)
+        after = sorted((str(p), p.stat().st_mtime_ns) for p in run_dir.rglob("*") if p.is_file())
+        self.assertEqual(before, after)
+
+        # The newest checkpoint is damaged: the one before it is taken, and the run says so.
+        newest = f"{run_dir}/checkpoints/checkpoint-{checkpoint_updates(run_dir)[-1]:012}.h5"
+        with open(newest, "r+b") as file:
+            file.seek(5000)
+            file.write(b"\xff" * 16)
+        _, errors = self.run_doppler("resume", run_dir, "--quiet")
+        self.assertIn(os.path.basename(newest), errors)
+
+        # All are damaged: refused.
+        for name in glob.glob(f"{run_dir}/checkpoints/*.h5"):
+            os.truncate(name, 100)
+        _, errors = self.run_doppler("resume", run_dir, "--quiet", expect=2)
+        self.assertIn("none of its checkpoints is valid", errors)
+
+    def test_a_changed_graph_is_refused_at_resume(self):
+        graph = self.path / "graph.txt"
+        self.run_doppler("graph", "generate", "chain-mm", "-o", graph)
+        short = ("--set", "stages.imitation.episodes=64", "--set", "stages.simulation.episodes=64")
+        run_dir = self.train("run", "--set", f"graph.path={graph}", *short)
+        text = graph.read_text()
+        graph.write_text(text.replace("1000000000000,4000000000000", "1000000000001,4000000000000", 1))
+        _, errors = self.run_doppler("resume", run_dir, "--quiet", expect=2)
+        self.assertIn("graph.txt", errors)
+
+    def test_two_learners_cannot_share_a_folder(self):
+        run_dir = self.path / "run"
+        process = self.start("train", self.config, "--run-dir", run_dir, "--quiet", "--set",
+                             "stages.simulation.episodes=100000000")
+        self.wait_for_update(process, run_dir, 5)
+        _, errors = self.run_doppler("resume", run_dir, "--quiet", expect=2)
+        self.assertIn("another process", errors)
+        process.terminate()
+        self.finish(process, expect=75)
+
+    def test_three_runs_at_once(self):
+        short = ("--set", "stages.imitation.episodes=64", "--set", "stages.simulation.episodes=640")
+        processes = [self.start("train", self.config, "--run-dir", self.path / f"run{i}", "--quiet", *short)
+                     for i in range(3)]
+        for process in processes:
+            self.finish(process)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
