@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "common/check.h"
+#include "common/reference_cost.h"
 
 namespace doppler {
 namespace {
@@ -343,7 +344,7 @@ void ReferenceSimulator::handle_finish(std::int32_t operation) {
 }
 
 double ReferenceSimulator::reference_cost(SimTime makespan) {
-  return static_cast<double>(static_cast<float>(makespan.ticks()) / 1e10F);
+  return doppler::reference_cost(makespan);
 }
 
 std::string ReferenceSimulator::format_cost(double cost) {
