@@ -59,8 +59,8 @@ int main(int argc, char** argv) {
           {.operation_count = 200, .edges_per_operation = 1.3, .largest_cost = 3}, random));
   if (const char* folder = std::getenv("DOPPLER_PUBLIC_DATA")) {
     for (const char* file :
-         {"gdp_chain_mm_112nodes.txt", "gdp_ffnn_192nodes.txt",
-          "gdp_transformer_block_215nodes.txt", "gdp_full_transformer_layer_261nodes.txt"}) {
+         {"doppler/gdp_chain_mm_112nodes.txt", "doppler/gdp_ffnn_192nodes.txt",
+          "doppler/gdp_transformer_block_215nodes.txt", "doppler/gdp_full_transformer_layer_261nodes.txt"}) {
       const std::filesystem::path path = std::filesystem::path(folder) / file;
       if (std::filesystem::exists(path)) {
         doppler::register_graph(path.stem().string(),

@@ -233,7 +233,7 @@ class Simulate(CliTest):
         }
         for name, (operations, modulo, one_device) in expected.items():
             lines = "\n".join(",".join(str(o % 4 * spread) for o in range(operations)) for spread in (1, 0))
-            result = run("simulate", pathlib.Path(folder) / name, "--reference", "--devices", 4,
+            result = run("simulate", pathlib.Path(folder) / "doppler" / name, "--reference", "--devices", 4,
                          "--assignments", "-", stdin=lines)
             self.assertEqual([line.split("\t")[0] for line in result.stdout.splitlines()],
                              [modulo, one_device])

@@ -1,5 +1,5 @@
 // The paper's published graph files, which are not part of this repository. DOPPLER_PUBLIC_DATA
-// names the folder that holds them (gdp_chain_mm_112nodes.txt and others); without it the tests
+// names the folder that holds them (below doppler/); without it the tests
 // that need them skip.
 #ifndef DOPPLER_TESTS_SUPPORT_PUBLIC_DATA_H_
 #define DOPPLER_TESTS_SUPPORT_PUBLIC_DATA_H_

@@ -249,14 +249,14 @@ TEST_P(PublishedGraph, HasTheKnownCountsAndClasses) {
 
 INSTANTIATE_TEST_SUITE_P(
     Paper, PublishedGraph,
-    testing::Values(PublishedFile{"gdp_chain_mm_112nodes.txt", 76, 80, 36, 7},
-                    PublishedFile{"gdp_ffnn_192nodes.txt", 180, 208, 12, 12},
-                    PublishedFile{"gdp_transformer_block_215nodes.txt", 182, 234, 33, 60},
-                    PublishedFile{"gdp_full_transformer_layer_261nodes.txt", 229, 284, 32, 138}));
+    testing::Values(PublishedFile{"doppler/gdp_chain_mm_112nodes.txt", 76, 80, 36, 7},
+                    PublishedFile{"doppler/gdp_ffnn_192nodes.txt", 180, 208, 12, 12},
+                    PublishedFile{"doppler/gdp_transformer_block_215nodes.txt", 182, 234, 33, 60},
+                    PublishedFile{"doppler/gdp_full_transformer_layer_261nodes.txt", 229, 284, 32, 138}));
 
 TEST(PublishedCorruptGraph, IsReportedAtTheDamage) {
-  DP_SKIP_WITHOUT_PUBLIC_DATA("chain_mm_112nodes.txt");
-  const GraphText file = load_graph_text(test::public_data_path("chain_mm_112nodes.txt"));
+  DP_SKIP_WITHOUT_PUBLIC_DATA("doppler/chain_mm_112nodes.txt");
+  const GraphText file = load_graph_text(test::public_data_path("doppler/chain_mm_112nodes.txt"));
   ASSERT_THAT(file.warnings, SizeIs(1));
   EXPECT_EQ(file.warnings[0].line, 4U);
   EXPECT_EQ(file.warnings[0].column, 3U);

@@ -82,9 +82,9 @@ TEST(ChainMm, OtherSizesWork) {
 }
 
 TEST(ChainMm, IsThePublishedGraph) {
-  DP_SKIP_WITHOUT_PUBLIC_DATA("gdp_chain_mm_112nodes.txt");
+  DP_SKIP_WITHOUT_PUBLIC_DATA("doppler/gdp_chain_mm_112nodes.txt");
   const Graph published =
-      load_graph_text(test::public_data_path("gdp_chain_mm_112nodes.txt")).graph;
+      load_graph_text(test::public_data_path("doppler/gdp_chain_mm_112nodes.txt")).graph;
   const Graph generated = generate_chain_mm({});
   EXPECT_EQ(generated.edges(), published.edges());
   ASSERT_EQ(generated.operation_count(), published.operation_count());

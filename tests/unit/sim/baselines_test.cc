@@ -220,10 +220,10 @@ TEST_P(PublishedBaselines, ReachTheKnownCosts) {
 
 INSTANTIATE_TEST_SUITE_P(
     Paper, PublishedBaselines,
-    testing::Values(PublishedBaseline{"gdp_chain_mm_112nodes.txt", 1200.0700, 1300.0701},
-                    PublishedBaseline{"gdp_ffnn_192nodes.txt", 56.6958, 84.1823},
-                    PublishedBaseline{"gdp_transformer_block_215nodes.txt", 97.1695, 240.2242},
-                    PublishedBaseline{"gdp_full_transformer_layer_261nodes.txt", 97.2442,
+    testing::Values(PublishedBaseline{"doppler/gdp_chain_mm_112nodes.txt", 1200.0700, 1300.0701},
+                    PublishedBaseline{"doppler/gdp_ffnn_192nodes.txt", 56.6958, 84.1823},
+                    PublishedBaseline{"doppler/gdp_transformer_block_215nodes.txt", 97.1695, 240.2242},
+                    PublishedBaseline{"doppler/gdp_full_transformer_layer_261nodes.txt", 97.2442,
                                       211.8486}));
 
 }  // namespace
