@@ -31,6 +31,7 @@ using OperationId = Id<struct OperationTag>;
 using DeviceId = Id<struct DeviceTag>;
 using EdgeId = Id<struct EdgeTag>;    // position in Graph::edges(), i.e. in edge order
 using GroupId = Id<struct GroupTag>;  // the unsharded operation that a shard belongs to
+using LinkId = Id<struct LinkTag>;    // a directed link of a topology
 
 template <typename IdType, typename T>
 class IdVector {
