@@ -29,6 +29,7 @@ class YamlItem {
   [[noreturn]] void fail(const std::string& what) const;
   const std::string& path() const { return path_; }
 
+  bool is_map() const { return node_.IsMap(); }
   // As a map: checks that every key is among `known` and stands once.
   void expect_keys(const std::vector<std::string>& known) const;
   // Of a map: the value of a key, or none. A key without a value is an error.
