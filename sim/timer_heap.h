@@ -24,6 +24,9 @@ class TimerHeap {
   bool empty() const { return size_ == 0; }
   // Of the earliest timer. Not for an empty heap.
   std::int64_t top_time() const { return static_cast<std::int64_t>(keys_[0] >> 64); }
+  std::uint32_t top_sequence() const { return static_cast<std::uint32_t>(keys_[0] >> 32); }
+  // A number for an event that is kept elsewhere, as if a timer were set now.
+  std::uint32_t take_sequence() { return sequence_++; }
 
   // `time` must not be negative.
   void push(std::int64_t time, std::uint32_t payload) {

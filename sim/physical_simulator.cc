@@ -1,0 +1,473 @@
+#include "sim/physical_simulator.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/check.h"
+#include "common/time_rounding.h"
+
+namespace doppler {
+namespace {
+
+// What a timer stands for.
+constexpr std::uint32_t kOperationEnds = 0;
+constexpr std::uint32_t kTransferEnds = 1;
+constexpr std::uint32_t kFlowBegins = 2;  // fair sharing: the latency is over
+constexpr std::uint32_t kEventBits = 2;
+
+constexpr double kPenaltyPerOverflow = 10;
+
+// The links of a mode that is not used need no room.
+std::size_t capacity_for(bool used, const Graph& graph) {
+  return used ? graph.edge_count() : 0;
+}
+
+}  // namespace
+
+PhysicalSimulator::PhysicalSimulator(const CostTable& costs, const Topology& topology,
+                                     const PhysicalOptions& options)
+    : costs_(&costs),
+      topology_(&topology),
+      options_(options),
+      operation_count_(static_cast<std::int32_t>(costs.graph().operation_count())),
+      device_count_(costs.device_count()),
+      noise_(costs.graph(), options.noise),
+      ready_(costs.graph(), costs.device_count(), options.dispatch),
+      timers_(costs.graph().operation_count() + costs.graph().edge_count()),
+      serial_(topology, capacity_for(options.contention == Contention::kSerial, costs.graph())),
+      fair_(topology, capacity_for(options.contention == Contention::kFair, costs.graph())),
+      memory_(costs.graph(), topology) {
+  DP_CHECK_EQ(costs.device_count(), topology.device_count());
+  const Graph& graph = costs.graph();
+  DP_CHECK(graph.cost_unit() == CostUnit::kPhysical);
+  DP_CHECK_LT(graph.operation_count(), std::size_t{1} << (32 - kEventBits));
+  DP_CHECK_LT(graph.edge_count(), std::size_t{1} << (32 - kEventBits));
+  const auto n = static_cast<std::size_t>(operation_count_);
+  out_offsets_.push_back(0);
+  for (std::size_t i = 0; i < n; ++i) {
+    const OperationId id(static_cast<std::int32_t>(i));
+    for (OperationId successor : graph.successors(id)) destinations_.push_back(successor.value());
+    out_offsets_.push_back(static_cast<std::int32_t>(destinations_.size()));
+    in_degree_.push_back(static_cast<std::int32_t>(graph.in_degree(id)));
+    if (in_degree_.back() == 0) entries_.push_back(id.value());
+    is_given_.push_back(graph.in_degree(id) == 0 && graph.operation(id).kind == "input" ? 1 : 0);
+    bool equal = true;
+    for (std::int32_t e = out_offsets_[i]; e < out_offsets_[i + 1]; ++e) {
+      equal = equal && graph.edge_bytes(EdgeId(e)) == graph.edge_bytes(EdgeId(out_offsets_[i]));
+    }
+    equal_edges_.push_back(equal ? 1 : 0);
+  }
+  const auto devices = static_cast<std::size_t>(device_count_);
+  missing_inputs_.resize(n);
+  busy_.resize(devices);
+  sent_by_.resize(devices);
+  transfers_.resize(destinations_.size());
+  cause_.resize(n);
+  arrival_.resize(n);
+  last_operation_.resize(devices);
+  link_users_.resize(topology.links().size());
+  link_since_.resize(topology.links().size());
+}
+
+SimTime PhysicalSimulator::run(const Assignment& assignment, std::span<const OperationId> order) {
+  has_memory_ = options_.memory == MemoryRule::kEnforce;
+  return run_any(assignment, order, nullptr);
+}
+
+Execution PhysicalSimulator::run_recorded(const Assignment& assignment,
+                                          std::span<const OperationId> order) {
+  Execution record;
+  const auto n = static_cast<std::size_t>(operation_count_);
+  record.start.assign(n, SimTime(0));
+  record.end.assign(n, SimTime(0));
+  record.ready.assign(n, SimTime(0));
+  record.wait.assign(n, Wait());
+  record.device_busy.assign(static_cast<std::size_t>(device_count_), SimTime(0));
+  record.link_busy.assign(link_users_.size(), SimTime(0));
+  record.link_bytes.assign(link_users_.size(), 0);
+  record.transfers.resize(transfers_.size());
+  has_memory_ = true;
+  run_any(assignment, order, &record);
+  return record;
+}
+
+SimTime PhysicalSimulator::run_any(const Assignment& assignment, std::span<const OperationId> order,
+                                   Execution* record) {
+  record_ = record;
+  has_noise_ = !noise_.quiet();
+  reset(assignment, order);
+  const bool detailed = has_noise_ || has_memory_ || record != nullptr;
+  switch (options_.contention) {
+    case Contention::kNone:
+      detailed ? simulate<Contention::kNone, true>() : simulate<Contention::kNone, false>();
+      break;
+    case Contention::kSerial:
+      detailed ? simulate<Contention::kSerial, true>() : simulate<Contention::kSerial, false>();
+      break;
+    case Contention::kFair:
+      detailed ? simulate<Contention::kFair, true>() : simulate<Contention::kFair, false>();
+      break;
+  }
+  DP_CHECK_EQ(finished_count_, operation_count_);
+  const SimTime makespan(now_);  // the last event is the end of an operation
+  feasible_ = true;
+  double overflow = 0;
+  if (has_memory_) {
+    memory_.finish();
+    overflow = memory_.largest_overflow_fraction();
+    feasible_ = overflow <= 0 || options_.memory == MemoryRule::kReport;
+  }
+  if (record_ != nullptr) {
+    record_->makespan = makespan;
+    record_->largest_overflow_fraction = overflow;
+    close_record();
+  }
+  return feasible_ ? makespan : scale_time(makespan, 1 + kPenaltyPerOverflow * overflow);
+}
+
+void PhysicalSimulator::reset(const Assignment& assignment, std::span<const OperationId> order) {
+  DP_CHECK_EQ(assignment.size(), static_cast<std::size_t>(operation_count_));
+  devices_ = assignment.raw().data();
+  std::uint32_t largest = 0;  // a negative id is a large one
+  for (std::int32_t i = 0; i < operation_count_; ++i) {
+    largest = std::max(largest, static_cast<std::uint32_t>(devices_[i].value()));
+  }
+  DP_CHECK_LT(largest, static_cast<std::uint32_t>(device_count_));
+  if (!costs_->all_allowed()) {
+    for (std::int32_t i = 0; i < operation_count_; ++i) {
+      DP_CHECK(costs_->allowed(OperationId(i), devices_[i]));
+    }
+  }
+  std::copy(in_degree_.begin(), in_degree_.end(), missing_inputs_.begin());
+  std::fill(busy_.begin(), busy_.end(), std::uint8_t{0});
+  std::fill(sent_by_.begin(), sent_by_.end(), -1);
+  transfer_count_ = 0;
+  finished_count_ = 0;
+  now_ = 0;
+  timers_.clear();
+  ready_.reset(assignment, order, options_.seed);
+  if (options_.contention == Contention::kSerial) serial_.reset();
+  if (options_.contention == Contention::kFair) fair_.reset();
+  if (has_memory_) memory_.reset(assignment);
+  if (record_ != nullptr) {
+    std::fill(cause_.begin(), cause_.end(), Wait());
+    std::fill(arrival_.begin(), arrival_.end(), 0);
+    std::fill(last_operation_.begin(), last_operation_.end(), -1);
+    std::fill(link_users_.begin(), link_users_.end(), 0);
+  }
+}
+
+void PhysicalSimulator::close_record() {
+  record_->feasible = feasible_;
+  record_->transfers.resize(static_cast<std::size_t>(transfer_count_));
+  record_->peak_memory_bytes = memory_.peak();
+  record_->allocated_bytes = memory_.allocated();
+  record_->freed_bytes = memory_.freed();
+}
+
+inline void PhysicalSimulator::set_timer(std::int64_t time, std::int32_t subject,
+                                         std::uint32_t event) {
+  timers_.push(time, static_cast<std::uint32_t>(subject) << kEventBits | event);
+}
+
+template <Contention kContention, bool kDetailed>
+void PhysicalSimulator::simulate() {
+  start_entries<kContention, kDetailed>();
+  while (true) {
+    if constexpr (kContention == Contention::kFair) {
+      if (end_fair_transfer<kContention, kDetailed>()) continue;
+    }
+    if (timers_.empty()) return;
+    now_ = timers_.top_time();
+    const std::uint32_t payload = timers_.pop();
+    const auto subject = static_cast<std::int32_t>(payload >> kEventBits);
+    const std::uint32_t event = payload & ((1U << kEventBits) - 1);
+    if (event == kOperationEnds) {
+      end_operation<kContention, kDetailed>(subject);
+    } else if (kContention != Contention::kFair || event == kTransferEnds) {
+      end_transfer<kContention, kDetailed>(subject);
+    } else {
+      begin_flow(subject);
+    }
+  }
+}
+
+// Carries out the end of a shared transfer if that is the next event. Shares are recomputed once
+// all events of the present instant are done.
+template <Contention kContention, bool kDetailed>
+bool PhysicalSimulator::end_fair_transfer() {
+  if (fair_.changed() && fair_.next_time() > now_ &&
+      (timers_.empty() || timers_.top_time() > now_)) {
+    fair_.share(now_, timers_.take_sequence());
+  }
+  const std::int64_t time = fair_.next_time();
+  if (time == std::numeric_limits<std::int64_t>::max()) return false;
+  if (!timers_.empty() &&
+      (timers_.top_time() < time ||
+       (timers_.top_time() == time && timers_.top_sequence() < fair_.next_sequence()))) {
+    return false;
+  }
+  now_ = time;
+  end_transfer<kContention, kDetailed>(fair_.end_next());
+  return true;
+}
+
+template <Contention kContention, bool kDetailed>
+void PhysicalSimulator::start_entries() {
+  for (std::int32_t operation : entries_) {
+    const auto device = static_cast<std::size_t>(device_of(operation));
+    if (is_given_[static_cast<std::size_t>(operation)] == 0) {
+      ready_.push(operation, device);
+      continue;
+    }
+    if constexpr (kDetailed) {
+      if (has_memory_) memory_.operation_starts(OperationId(operation));
+    }
+    release_output<kContention, kDetailed>(operation);
+  }
+  for (std::int32_t operation : entries_) {
+    dispatch<kDetailed>(static_cast<std::size_t>(device_of(operation)));
+  }
+}
+
+// The output of an operation is there.
+template <Contention kContention, bool kDetailed>
+inline void PhysicalSimulator::release_output(std::int32_t operation) {
+  ++finished_count_;
+  const auto index = static_cast<std::size_t>(operation);
+  const std::int32_t own = device_of(operation);
+  [[maybe_unused]] const std::int32_t transfers_before = transfer_count_;
+  [[maybe_unused]] int local_readers = 0;
+  if constexpr (kDetailed) {
+    if (has_memory_) {
+      // Inputs are freed before copies are allocated, so readers and transfers are counted first.
+      int transfers = 0;
+      for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
+        const std::int32_t to = device_of(destinations_[static_cast<std::size_t>(e)]);
+        std::int32_t& sent_by = sent_by_[static_cast<std::size_t>(to)];
+        if (to == own) {
+          ++local_readers;
+        } else if (sent_by != operation) {
+          sent_by = operation;
+          ++transfers;
+        }
+      }
+      std::fill(sent_by_.begin(), sent_by_.end(), -1);
+      memory_.operation_ends(OperationId(operation), local_readers, transfers);
+    }
+  }
+  for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
+    const std::int32_t destination = destinations_[static_cast<std::size_t>(e)];
+    const std::int32_t to = device_of(destination);
+    if (to == own) {
+      arrive<kDetailed>(destination, Wait::Kind::kOperation, operation);
+    } else if (sent_by_[static_cast<std::size_t>(to)] != operation) {
+      sent_by_[static_cast<std::size_t>(to)] = operation;
+      request_transfer<kContention, kDetailed>(operation, e, to);
+    }
+  }
+}
+
+template <Contention kContention, bool kDetailed>
+inline void PhysicalSimulator::end_operation(std::int32_t operation) {
+  const auto device = static_cast<std::size_t>(device_of(operation));
+  release_output<kContention, kDetailed>(operation);
+  busy_[device] = 0;
+  dispatch<kDetailed>(device);
+}
+
+template <bool kDetailed>
+inline void PhysicalSimulator::arrive(std::int32_t operation, [[maybe_unused]] Wait::Kind cause,
+                                      [[maybe_unused]] std::int32_t index) {
+  if (--missing_inputs_[static_cast<std::size_t>(operation)] != 0) return;
+  if constexpr (kDetailed) {
+    if (record_ != nullptr) {
+      cause_[static_cast<std::size_t>(operation)] = {.kind = cause, .index = index};
+      arrival_[static_cast<std::size_t>(operation)] = now_;
+    }
+  }
+  ready_.push(operation, static_cast<std::size_t>(device_of(operation)));
+}
+
+template <bool kDetailed>
+inline void PhysicalSimulator::dispatch(std::size_t device) {
+  if (busy_[device] != 0) return;
+  const std::int32_t operation = ready_.pop(device);
+  if (operation < 0) return;
+  busy_[device] = 1;
+  SimTime duration = costs_->compute(OperationId(operation), DeviceId(static_cast<int>(device)));
+  if constexpr (kDetailed) {
+    if (has_noise_) {
+      duration = scale_time(duration, noise_.operation_factor(options_.seed, operation));
+    }
+    operation_starts(operation, now_ + duration.ticks(), device);
+  }
+  set_timer(now_ + duration.ticks(), operation, kOperationEnds);
+}
+
+// The most that an edge of `operation` to this device states.
+std::int64_t PhysicalSimulator::transfer_bytes(std::int32_t operation, std::int32_t edge,
+                                               std::int32_t to) const {
+  const Graph& graph = costs_->graph();
+  std::int64_t bytes = graph.edge_bytes(EdgeId(edge));
+  const auto index = static_cast<std::size_t>(operation);
+  if (equal_edges_[index] != 0) return bytes;
+  for (std::int32_t e = edge + 1; e < out_offsets_[index + 1]; ++e) {
+    if (device_of(destinations_[static_cast<std::size_t>(e)]) == to) {
+      bytes = std::max(bytes, graph.edge_bytes(EdgeId(e)));
+    }
+  }
+  return bytes;
+}
+
+double PhysicalSimulator::transfer_factor(const Transfer& transfer) const {
+  if (!has_noise_) return 1;
+  return noise_.transfer_factor(options_.seed, transfer.producer,
+                                destinations_[static_cast<std::size_t>(transfer.first_edge)]);
+}
+
+template <Contention kContention, bool kDetailed>
+inline void PhysicalSimulator::request_transfer(std::int32_t operation, std::int32_t edge,
+                                                std::int32_t to) {
+  const std::int32_t from = device_of(operation);
+  const std::int32_t id = transfer_count_++;
+  Transfer& transfer = transfers_[static_cast<std::size_t>(id)];
+  transfer.producer = operation;
+  transfer.first_edge = edge;
+  transfer.pair = from * device_count_ + to;
+  transfer.to = to;
+  if (equal_edges_[static_cast<std::size_t>(operation)] != 0) {
+    transfer.duration = costs_->transfer(EdgeId(edge), DeviceId(from), DeviceId(to)).ticks();
+  } else {
+    transfer.duration = topology_->route(DeviceId(from), DeviceId(to))
+                            .transfer_time(transfer_bytes(operation, edge, to))
+                            .ticks();
+  }
+  if constexpr (kDetailed) {
+    if (has_noise_) {
+      transfer.duration = scale_time(SimTime(transfer.duration), transfer_factor(transfer)).ticks();
+    }
+    if (record_ != nullptr) {
+      TransferRecord& record = record_->transfers[static_cast<std::size_t>(id)];
+      record.producer = OperationId(operation);
+      record.first_edge = EdgeId(edge);
+      record.from = DeviceId(from);
+      record.to = DeviceId(to);
+      record.bytes = transfer_bytes(operation, edge, to);
+      record.requested = SimTime(now_);
+      record.alone_time = SimTime(transfer.duration);
+    }
+  }
+  if constexpr (kContention == Contention::kSerial) {
+    if (!serial_.try_start(id, static_cast<std::size_t>(transfer.pair))) return;
+  }
+  if constexpr (kDetailed) {
+    transfer_starts(id, {.kind = Wait::Kind::kOperation, .index = operation});
+  }
+  if constexpr (kContention == Contention::kFair) {
+    const std::int64_t before = latency(id);
+    if (before == 0 && transfer.duration > 0) {
+      begin_flow(id);
+    } else {
+      const bool flows = transfer.duration > before;
+      set_timer(now_ + before, id, flows ? kFlowBegins : kTransferEnds);
+    }
+  } else {
+    set_timer(now_ + transfer.duration, id, kTransferEnds);
+  }
+}
+
+// How long a transfer is under way before its bytes flow.
+std::int64_t PhysicalSimulator::latency(std::int32_t id) const {
+  const Transfer& transfer = transfers_[static_cast<std::size_t>(id)];
+  const Route& route =
+      topology_->route(DeviceId(transfer.pair / device_count_), DeviceId(transfer.to));
+  if (!has_noise_) return route.latency.ticks();
+  return scale_time(route.latency, transfer_factor(transfer)).ticks();
+}
+
+void PhysicalSimulator::begin_flow(std::int32_t id) {
+  const Transfer& transfer = transfers_[static_cast<std::size_t>(id)];
+  const std::int64_t bytes = transfer_bytes(transfer.producer, transfer.first_edge, transfer.to);
+  fair_.begin(id, static_cast<std::size_t>(transfer.pair),
+              static_cast<double>(bytes) * transfer_factor(transfer), now_);
+}
+
+template <Contention kContention, bool kDetailed>
+inline void PhysicalSimulator::end_transfer(std::int32_t id) {
+  const Transfer transfer = transfers_[static_cast<std::size_t>(id)];
+  if constexpr (kDetailed) {
+    if (has_memory_) memory_.transfer_ends(id, OperationId(transfer.producer));
+    if (record_ != nullptr) {
+      const Route& route =
+          topology_->route(DeviceId(transfer.pair / device_count_), DeviceId(transfer.to));
+      record_->transfers[static_cast<std::size_t>(id)].end = SimTime(now_);
+      for (LinkId link : route.links) {
+        if (--link_users_[link.index()] == 0) {
+          record_->link_busy[link] += SimTime(now_ - link_since_[link.index()]);
+        }
+      }
+    }
+  }
+  if constexpr (kContention == Contention::kSerial) {
+    serial_.finish(static_cast<std::size_t>(transfer.pair),
+                   [&](std::int32_t started, std::int32_t resource) {
+                     if constexpr (kDetailed)
+                       transfer_starts(started, serial_.describe(resource, id));
+                     set_timer(now_ + transfers_[static_cast<std::size_t>(started)].duration,
+                               started, kTransferEnds);
+                   });
+  }
+  const std::int32_t last_edge = out_offsets_[static_cast<std::size_t>(transfer.producer) + 1];
+  [[maybe_unused]] std::int64_t bytes = 0;
+  if constexpr (kDetailed) {
+    bytes = transfer_bytes(transfer.producer, transfer.first_edge, transfer.to);
+  }
+  for (std::int32_t e = transfer.first_edge; e < last_edge; ++e) {
+    const std::int32_t destination = destinations_[static_cast<std::size_t>(e)];
+    if (device_of(destination) != transfer.to) continue;
+    if constexpr (kDetailed) {
+      if (has_memory_) memory_.copy_is_read(EdgeId(e), id, bytes);
+    }
+    arrive<kDetailed>(destination, Wait::Kind::kTransfer, id);
+  }
+  dispatch<kDetailed>(static_cast<std::size_t>(transfer.to));
+}
+
+// Detailed runs: the route is taken from now on.
+void PhysicalSimulator::transfer_starts(std::int32_t id, Wait wait) {
+  const Transfer& transfer = transfers_[static_cast<std::size_t>(id)];
+  const std::int64_t bytes = transfer_bytes(transfer.producer, transfer.first_edge, transfer.to);
+  if (has_memory_) memory_.transfer_starts(DeviceId(transfer.to), bytes);
+  if (record_ == nullptr) return;
+  TransferRecord& record = record_->transfers[static_cast<std::size_t>(id)];
+  record.start = SimTime(now_);
+  // A transfer that waited for no time at all waited for its producer.
+  record.wait = record.requested == record.start
+                    ? Wait{.kind = Wait::Kind::kOperation, .index = transfer.producer}
+                    : wait;
+  const Route& route = topology_->route(record.from, record.to);
+  for (LinkId link : route.links) {
+    record_->link_bytes[link] += bytes;
+    if (link_users_[link.index()]++ == 0) link_since_[link.index()] = now_;
+  }
+}
+
+// Detailed runs.
+void PhysicalSimulator::operation_starts(std::int32_t operation, std::int64_t end,
+                                         std::size_t device) {
+  if (has_memory_) memory_.operation_starts(OperationId(operation));
+  if (record_ == nullptr) return;
+  const OperationId id(operation);
+  const auto index = static_cast<std::size_t>(operation);
+  record_->start[id] = SimTime(now_);
+  record_->end[id] = SimTime(end);
+  record_->ready[id] = SimTime(arrival_[index]);
+  record_->wait[id] = arrival_[index] == now_
+                          ? cause_[index]
+                          : Wait{.kind = Wait::Kind::kDevice, .index = last_operation_[device]};
+  record_->device_busy[DeviceId(static_cast<std::int32_t>(device))] += SimTime(end - now_);
+  last_operation_[device] = operation;
+}
+
+}  // namespace doppler
