@@ -12,6 +12,6 @@ build/release/bin/doppler train configs/quickstart.yaml --run-dir "$run_dir" "$@
 
 echo
 if /usr/bin/python3 analysis/plot_run.py "$run_dir" >/dev/null; then
-  echo "curves and Gantt chart: $run_dir/plots"
+  echo "curves and Gantt chart: $run_dir/figures"
 fi
 echo "look further:           build/release/bin/doppler inspect $run_dir"
