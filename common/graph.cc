@@ -59,9 +59,13 @@ std::string describe_cycle(const Graph& graph, const std::vector<std::int32_t>& 
   std::vector<std::size_t> cycle(first, path.end());
   std::reverse(cycle.begin(), cycle.end());
   std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
+  const auto label = [&](std::size_t index) {
+    const std::string& name = graph.operations()[index].name;
+    return name.empty() ? std::to_string(index) : name;
+  };
   std::string text;
-  for (std::size_t index : cycle) text += std::to_string(index) + " -> ";
-  return text + std::to_string(cycle.front());
+  for (std::size_t index : cycle) text += label(index) + " -> ";
+  return text + label(cycle.front());
 }
 
 void hash_operation(const Operation& operation, Hasher& hasher) {

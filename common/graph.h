@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/ids.h"
@@ -26,6 +27,10 @@ namespace doppler {
 enum class CostUnit { kPhysical, kDurations };
 
 enum class Role { kShard, kReduce };  // of an operation within its group
+
+// The device kind of a duration that holds on every kind without one of its own: profiles often do
+// not say where they were taken.
+inline constexpr std::string_view kAnyDeviceKind = "*";
 
 struct MeasuredDuration {
   std::string device_kind;

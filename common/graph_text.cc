@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/text_check.h"
 #include "common/text_file.h"
 
 namespace doppler {
@@ -34,21 +35,6 @@ struct List {
   std::vector<IrregularSeparator> irregular;
   std::size_t separator_count = 0;  // between entries
 };
-
-std::string quote(std::string_view text) {
-  static constexpr std::string_view kHex = "0123456789abcdef";
-  constexpr std::size_t kShown = 40;
-  std::string quoted = "'";
-  for (char c : text.substr(0, kShown)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f) {
-      quoted += c;
-    } else {
-      quoted += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-    }
-  }
-  return quoted + (text.size() > kShown ? "...'" : "'");
-}
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -393,6 +379,7 @@ GraphText load_graph_text(const std::string& path) {
 }
 
 std::string describe(const Warning& warning, const std::string& file) {
+  if (warning.line == 0) return file + ": warning: " + warning.text;
   return file + ":" + std::to_string(warning.line) + ":" + std::to_string(warning.column) +
          ": warning: " + warning.text;
 }

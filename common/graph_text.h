@@ -23,7 +23,7 @@
 namespace doppler {
 
 // Something in a file that can be read but is probably not meant. Line and column count from 1, the
-// column in bytes.
+// column in bytes; line 0: the file as a whole, or a place that the text names itself (a JSON path).
 struct Warning {
   std::size_t line = 0;
   std::size_t column = 0;
@@ -42,7 +42,7 @@ GraphText parse_graph_text(std::string_view text, const std::string& file);
 // Reads a file; "-" is standard input. Also throws what read_text_file() throws.
 GraphText load_graph_text(const std::string& path);
 
-// "file:line:column: warning: text".
+// "file:line:column: warning: text", without line and column for the file as a whole.
 std::string describe(const Warning& warning, const std::string& file);
 
 // The graph in this format, byte for byte as the published files are laid out. Names, groups and
