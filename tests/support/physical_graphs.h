@@ -43,6 +43,7 @@ inline Graph make_unit_graph(const std::vector<UnitOperation>& operations,
 inline TopologyParts unit_devices(int device_count, int switch_count = 0) {
   TopologyParts parts;
   parts.name = "unit";
+  parts.route_reference_bytes = 8;
   for (int i = 0; i < device_count; ++i) {
     Device device;
     device.name = "d" + std::to_string(i);
