@@ -98,6 +98,15 @@ void hash_operation(const Operation& operation, Hasher& hasher) {
 
 }  // namespace
 
+const MeasuredDuration* find_duration(const Operation& operation, std::string_view kind) {
+  const MeasuredDuration* any = nullptr;
+  for (const MeasuredDuration& measured : operation.measured_durations) {
+    if (measured.device_kind == kind) return &measured;
+    if (measured.device_kind == kAnyDeviceKind) any = &measured;
+  }
+  return any;
+}
+
 std::int64_t Graph::edge_bytes(EdgeId id) const {
   const Edge& e = edge(id);
   return e.bytes ? *e.bytes : operation(e.source).output_bytes;

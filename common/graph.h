@@ -55,6 +55,9 @@ struct Operation {
   bool operator==(const Operation&) const = default;
 };
 
+// What was measured on devices of `kind`, else what holds on every kind, else null.
+const MeasuredDuration* find_duration(const Operation& operation, std::string_view kind);
+
 struct Edge {
   OperationId source;
   OperationId destination;

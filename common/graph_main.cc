@@ -1,20 +1,24 @@
-// doppler graph: checks, shows and generates graphs.
-#include <algorithm>
+// doppler graph: checks, shows, converts and generates graphs.
 #include <iostream>
-#include <map>
+#include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "common/assignment_text.h"
 #include "common/cli.h"
+#include "common/cost_table.h"
 #include "common/error.h"
+#include "common/export_dot.h"
+#include "common/graph_durations.h"
+#include "common/graph_format.h"
+#include "common/graph_report.h"
 #include "common/graph_source.h"
 #include "common/graph_text.h"
-#include "common/levels.h"
-#include "common/symmetry.h"
+#include "common/import_dnn_partitioning.h"
+#include "common/text_check.h"
 #include "common/text_file.h"
 
 namespace doppler {
@@ -24,38 +28,94 @@ using Json = nlohmann::ordered_json;
 
 struct Flags {
   std::string file;
+  std::string format;
   bool json = false;
   bool strict = false;
   std::vector<int> devices = {1, 2, 4, 8};
   std::string workload;
   std::string output;
+  std::string target;
+  std::string split;
+  bool durations = false;
+  std::vector<std::string> dimensions;
+  bool training = false;
+  bool keep_inputs = false;
+  std::string device_kind = std::string(kAnyDeviceKind);
+  std::optional<double> flops_per_second;
+  std::optional<double> bytes_per_second;
 };
 
-Json to_json(const std::vector<Warning>& warnings) {
+void add_import_flags(CLI::App& app, Flags& flags) {
+  app.add_option("FILE", flags.file, "graph file; - is standard input")->required();
+  app.add_option("--format", flags.format,
+                 "read FILE as this format instead of the one that its content looks like");
+  app.add_option("--dimension", flags.dimensions,
+                 "NAME=SIZE: the size of a symbolic dimension of an ONNX model")
+      ->allow_extra_args(false);
+  app.add_option("--device-kind", flags.device_kind,
+                 "kind of device that the times of a profile belong to; * is any")
+      ->capture_default_str();
+  app.add_flag("--training", flags.training, "add the backward pass of a PipeDream profile");
+  app.add_flag("--keep-inputs", flags.keep_inputs,
+               "keep sources that take no time as operations; otherwise they are input tensors");
+  app.add_option("--bytes-per-second", flags.bytes_per_second,
+                 "what turns bytes into time and time into bytes")
+      ->check(CLI::PositiveNumber);
+}
+
+ImportOptions import_options(const Flags& flags) {
+  ImportOptions options;
+  options.device_kind = flags.device_kind;
+  options.pass = flags.training ? Pass::kTraining : Pass::kForward;
+  options.keep_inputs = flags.keep_inputs;
+  options.bytes_per_second = flags.bytes_per_second;
+  for (const std::string& text : flags.dimensions) {
+    const std::size_t equals = text.rfind('=');
+    const auto size = equals == std::string::npos
+                          ? std::nullopt
+                          : parse_integer(std::string_view(text).substr(equals + 1));
+    if (equals == 0 || !size || *size < 0) {
+      throw ConfigError("--dimension: expected NAME=SIZE, found " + quote(text));
+    }
+    options.dimensions[text.substr(0, equals)] = *size;
+  }
+  return options;
+}
+
+Imported load(const Flags& flags) {
+  std::optional<GraphFormat> format;
+  if (!flags.format.empty()) format = parse_graph_format(flags.format);
+  return load_any_graph(flags.file, format, import_options(flags));
+}
+
+void print_warnings(const std::vector<Warning>& warnings, const std::string& name) {
+  for (const Warning& warning : warnings) std::cerr << describe(warning, name) << "\n";
+}
+
+Json to_json(const std::vector<DeviceHint>& devices) {
   Json list = Json::array();
-  for (const Warning& warning : warnings) {
-    list.push_back({{"line", warning.line}, {"column", warning.column}, {"text", warning.text}});
+  for (const DeviceHint& device : devices) {
+    Json item = {{"kind", device.kind}, {"count", device.count}};
+    if (device.memory_bytes) item["memory_bytes"] = *device.memory_bytes;
+    list.push_back(std::move(item));
   }
   return list;
 }
 
-void print_warnings(const GraphText& file, const std::string& name) {
-  for (const Warning& warning : file.warnings) std::cerr << describe(warning, name) << "\n";
-}
-
 int check_graph(const Flags& flags) {
-  const GraphText file = load_graph_text(flags.file);
+  const Imported file = load(flags);
   // Also refuses costs whose sums no time could hold.
-  CostTable::reference(file.graph, 1);
-  print_warnings(file, flags.file);
+  if (file.graph.cost_unit() == CostUnit::kDurations) CostTable::reference(file.graph, 1);
+  print_warnings(file.warnings, flags.file);
   const bool bad = flags.strict && !file.warnings.empty();
   if (flags.json) {
-    const Json report = {{"file", flags.file},
-                         {"ok", !bad},
-                         {"operations", file.graph.operation_count()},
-                         {"edges", file.graph.edge_count()},
-                         {"inputs", file.graph.input_count()},
-                         {"warnings", to_json(file.warnings)}};
+    Json report = {{"file", flags.file},
+                   {"ok", !bad},
+                   {"operations", file.graph.operation_count()},
+                   {"edges", file.graph.edge_count()},
+                   {"inputs", file.graph.input_count()},
+                   {"warnings", to_json(file.warnings)}};
+    if (!file.devices.empty()) report["devices"] = to_json(file.devices);
     std::cout << report.dump(2) << "\n";
   } else {
     std::cout << flags.file << ": " << file.graph.operation_count() << " operations, "
@@ -65,92 +125,47 @@ int check_graph(const Flags& flags) {
   return static_cast<int>(bad ? ExitCode::kBadInput : ExitCode::kDone);
 }
 
-Json cost_classes(const Graph& graph) {
-  std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::int64_t> counts;
-  for (const Operation& operation : graph.operations()) {
-    ++counts[{operation.compute_time.ticks(), operation.transfer_time.ticks(), operation.kind}];
+// "total_work_ticks" as "total work ticks".
+std::string spaced(std::string key) {
+  for (char& c : key) {
+    if (c == '_') c = ' ';
   }
-  Json list = Json::array();
-  for (auto entry = counts.rbegin(); entry != counts.rend(); ++entry) {
-    const auto& [compute, transfer, kind] = entry->first;
-    list.push_back({{"operations", entry->second},
-                    {"compute_ticks", compute},
-                    {"transfer_ticks", transfer},
-                    {"kind", kind}});
-  }
-  return list;
-}
-
-// Most operations at the same distance from the entries.
-std::int64_t graph_width(const Graph& graph) {
-  std::map<std::int32_t, std::int64_t> counts;
-  std::int64_t width = 0;
-  for (std::int32_t depth : operation_depths(graph)) width = std::max(width, ++counts[depth]);
-  return width;
-}
-
-Json describe_graph(const GraphText& file, const std::vector<int>& device_counts) {
-  const Graph& graph = file.graph;
-  const CostTable one_device = CostTable::reference(graph, 1);
-  std::int64_t work = 0;
-  for (const Operation& operation : graph.operations()) work += operation.compute_time.ticks();
-  // With one device no transfer counts: the path without communication.
-  const std::int64_t path = compute_levels(one_device).critical_path.ticks();
-  const std::int64_t path_with_transfers =
-      compute_levels(CostTable::reference(graph, 2)).critical_path.ticks();
-  Json report;
-  report["name"] = graph.name();
-  report["operations"] = graph.operation_count();
-  report["edges"] = graph.edge_count();
-  report["inputs"] = graph.input_count();
-  report["depth"] = graph_depth(graph);
-  report["width"] = graph_width(graph);
-  report["symmetry_classes"] = symmetry_classes(graph).class_size.size();
-  report["total_work_ticks"] = work;
-  report["critical_path_ticks"] = path;
-  report["critical_path_with_transfers_ticks"] = path_with_transfers;
-  report["cost_classes"] = cost_classes(graph);
-  report["lower_bounds"] = Json::array();
-  for (int devices : device_counts) {
-    const std::int64_t share = work / devices + (work % devices == 0 ? 0 : 1);
-    report["lower_bounds"].push_back(
-        {{"devices", devices}, {"makespan_ticks", std::max(path, share)}});
-  }
-  report["warnings"] = to_json(file.warnings);
-  return report;
+  return key;
 }
 
 void print_graph(const Json& report) {
-  const auto line = [](const std::string& name, const Json& value) {
-    std::string label = name;
+  for (const auto& [key, value] : report.items()) {
+    if (value.is_array()) continue;
+    std::string label = spaced(key);
     label.resize(36, ' ');
     std::cout << label << (value.is_string() ? value.get<std::string>() : value.dump()) << "\n";
-  };
-  line("name", report["name"]);
-  line("operations", report["operations"]);
-  line("edges", report["edges"]);
-  line("inputs", report["inputs"]);
-  line("depth", report["depth"]);
-  line("width", report["width"]);
-  line("symmetry classes", report["symmetry_classes"]);
-  line("total work, ticks", report["total_work_ticks"]);
-  line("critical path, ticks", report["critical_path_ticks"]);
-  line("critical path with transfers, ticks", report["critical_path_with_transfers_ticks"]);
-  std::cout << "\ncost classes (operations x compute, transfer, kind)\n";
+  }
+  std::cout << "\ncost classes\n";
   for (const Json& entry : report["cost_classes"]) {
-    std::cout << "  " << entry["operations"] << " x " << entry["compute_ticks"] << ", "
-              << entry["transfer_ticks"] << ", " << entry["kind"].get<std::string>() << "\n";
+    std::cout << "  " << entry["operations"] << " x";
+    for (const auto& [key, value] : entry.items()) {
+      if (key == "operations") continue;
+      std::cout << (key == "kind" ? " " + value.get<std::string>()
+                                  : " " + spaced(key) + " " + value.dump() + ",");
+    }
+    std::cout << "\n";
   }
   std::cout << "\nlower bound of the makespan\n";
   for (const Json& bound : report["lower_bounds"]) {
-    std::cout << "  " << bound["devices"] << " devices: " << bound["makespan_ticks"] << "\n";
+    for (const auto& [key, value] : bound.items()) {
+      if (key == "devices") continue;
+      std::cout << "  " << bound["devices"] << " devices: " << value << " "
+                << key.substr(key.rfind('_') + 1) << "\n";
+    }
   }
 }
 
 int show_graph(const Flags& flags) {
-  const GraphText file = load_graph_text(flags.file);
-  print_warnings(file, flags.file);
-  const Json report = describe_graph(file, flags.devices);
+  const Imported file = load(flags);
+  print_warnings(file.warnings, flags.file);
+  Json report = describe_graph(file.graph, flags.devices);
+  if (!file.devices.empty()) report["devices"] = to_json(file.devices);
+  report["warnings"] = to_json(file.warnings);
   if (flags.json) {
     std::cout << report.dump(2) << "\n";
   } else {
@@ -159,30 +174,91 @@ int show_graph(const Flags& flags) {
   return static_cast<int>(ExitCode::kDone);
 }
 
+std::string target_of(const Flags& flags) {
+  if (!flags.target.empty()) return flags.target;
+  for (const auto& [ending, target] :
+       {std::pair(".dot", "dot"), std::pair(".gv", "dot"), std::pair(".txt", "text")}) {
+    if (flags.output.ends_with(ending)) return target;
+  }
+  return "dot";
+}
+
+int convert_split(const Flags& flags, const Imported& graph) {
+  const ImportedSplit split = import_dnn_split(read_text_file(flags.split), flags.split, graph);
+  print_warnings(split.warnings, flags.split);
+  write_text_file(flags.output, "# " + flags.split + ": devices 0.." +
+                                    std::to_string(split.accelerator_count + split.cpu_count - 1) +
+                                    ", of which " + std::to_string(split.cpu_count) +
+                                    " CPUs at the end\n" + format_assignment(split.assignment) +
+                                    "\n");
+  return static_cast<int>(ExitCode::kDone);
+}
+
+int convert(const Flags& flags) {
+  Imported file = load(flags);
+  print_warnings(file.warnings, flags.file);
+  if (!flags.split.empty()) return convert_split(flags, file);
+  if (flags.durations) {
+    GraphInDurations turned =
+        turn_into_durations(file.graph, {.device_kind = flags.device_kind,
+                                         .flops_per_second = flags.flops_per_second,
+                                         .bytes_per_second = flags.bytes_per_second});
+    print_warnings(turned.warnings, flags.file);
+    file.graph = std::move(turned.graph);
+  }
+  const std::string target = target_of(flags);
+  if (target == "text" && file.graph.cost_unit() == CostUnit::kPhysical) {
+    throw ConfigError(
+        "--to text: the format carries durations only; add --durations with "
+        "--flops-per-second and --bytes-per-second");
+  }
+  write_text_file(flags.output,
+                  target == "text" ? format_graph_text(file.graph) : format_dot(file.graph));
+  return static_cast<int>(ExitCode::kDone);
+}
+
 int generate(const Flags& flags) {
   write_text_file(flags.output, format_graph_text(generate_graph(flags.workload)));
   return static_cast<int>(ExitCode::kDone);
 }
 
+CLI::App* add_convert(CLI::App& app, Flags& flags) {
+  CLI::App* const verb = app.add_subcommand("convert", "Writes a graph in another format.");
+  add_import_flags(*verb, flags);
+  verb->add_option("OUT", flags.output, "file to write; - is standard output")->required();
+  verb->add_option("--to", flags.target, "format to write; without it by the ending of OUT")
+      ->check(CLI::IsMember({"dot", "text"}));
+  verb->add_flag("--durations", flags.durations,
+                 "turn FLOPs, measured times and bytes into picoseconds");
+  verb->add_option("--flops-per-second", flags.flops_per_second, "what turns FLOPs into time")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--split", flags.split,
+                   "a split of the dnn-partitioning graph FILE; OUT becomes an assignment");
+  verb->footer("Example:\n  doppler graph convert model.onnx model.dot --dimension batch=8");
+  return verb;
+}
+
 int graph_main(int argc, char** argv) {
-  CLI::App app("Checks, shows and generates graphs.", "doppler graph");
+  CLI::App app("Checks, shows, converts and generates graphs.", "doppler graph");
   app.require_subcommand(1);
   Flags flags;
   CLI::App* const check =
       app.add_subcommand("check", "Reads a graph file and reports what is wrong.");
-  check->add_option("FILE", flags.file, "graph file; - is standard input")->required();
+  add_import_flags(*check, flags);
   check->add_flag("--json", flags.json, "print JSON");
   check->add_flag("--strict", flags.strict, "exit with 2 if there are warnings");
   check->footer("Example:\n  doppler graph check graph.txt");
   CLI::App* const show = app.add_subcommand("show", "Counts, classes and bounds of a graph.");
-  show->add_option("FILE", flags.file, "graph file; - is standard input")->required();
-  show->add_option("--devices", flags.devices, "device counts to give lower bounds for, comma-separated")
+  add_import_flags(*show, flags);
+  show->add_option("--devices", flags.devices,
+                   "device counts to give lower bounds for, comma-separated")
       ->check(CLI::Range(1, 4096))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str();
   show->add_flag("--json", flags.json, "print JSON");
   show->footer("Example:\n  doppler graph show graph.txt --devices 4");
+  CLI::App* const turn = add_convert(app, flags);
   CLI::App* const make = app.add_subcommand("generate", "Writes the graph of a workload.");
   make->add_option("WORKLOAD", flags.workload, "chain-mm")->required();
   make->add_option("-o,--output", flags.output, "graph file to write; - is standard output")
@@ -192,6 +268,7 @@ int graph_main(int argc, char** argv) {
   parse_flags(app, argc, argv);
   if (check->parsed()) return check_graph(flags);
   if (show->parsed()) return show_graph(flags);
+  if (turn->parsed()) return convert(flags);
   return generate(flags);
 }
 

@@ -134,11 +134,14 @@ class Reader {
                            std::to_string(accelerators_ - 1) + " are forbidden to them");
     }
     if (!rates_.empty()) {
+      const double slowest = *rates_.begin();
+      const double fastest = *rates_.rbegin();
+      const bool one_rate = fastest <= slowest * (1 + 1e-9);  // but for rounding in the file
       report_.warn({},
-                   "/edges: the costs of transfers are left out, their sizes count; costs "
-                   "and sizes mean " +
-                       format_decimal(*rates_.begin()) + " bytes per second" +
-                       (rates_.size() > 1 ? " and more" : ""));
+                   "/edges: the costs of transfers are left out, their sizes count; together "
+                   "they mean " +
+                       format_decimal(slowest) +
+                       (one_rate ? "" : " to " + format_decimal(fastest)) + " bytes per second");
     }
   }
 

@@ -179,12 +179,12 @@ class Reader {
                       .place = edge.place});
     }
     if (without_size > 0) {
-      report_.warn({}, std::to_string(without_size) +
-                           " edges state no size; they order their ends and send nothing");
+      report_.warn({}, "edges without a size: " + std::to_string(without_size) +
+                           "; they order their ends and send nothing");
     }
     if (negative > 0) {
-      report_.warn({}, std::to_string(negative) +
-                           " edges state a negative size; they order their ends and send nothing");
+      report_.warn({}, "edges with a negative size: " + std::to_string(negative) +
+                           "; they order their ends and send nothing");
     }
     return std::move(draft).finish(graph_name_of(report_.file()), options_, report_);
   }

@@ -16,11 +16,10 @@ bool costs_nothing(const Operation& operation) {
                      [](const MeasuredDuration& measured) { return measured.seconds == 0; });
 }
 
-// "3 operations cost nothing, first 'a' and 'b'": up to three of the names.
-std::string count_and_name(const std::vector<std::string>& names, const std::string& one,
-                           const std::string& many) {
+// "operations that take no time: 12 ('a', 'b', 'c', ...)": up to three of the names.
+std::string count_and_name(const std::string& what, const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
-  std::string text = std::to_string(names.size()) + " " + (names.size() == 1 ? one : many) + " (";
+  std::string text = what + ": " + std::to_string(names.size()) + " (";
   for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i) {
     text += (i == 0 ? "" : ", ") + quote(names[i]);
   }
@@ -99,14 +98,10 @@ void ImportDraft::warn_of_oddities(const std::vector<bool>& is_input, ImportRepo
     if (input.consumers.empty()) unused.push_back(input.name);
   }
   if (!unused.empty()) {
-    report.warn({}, count_and_name(unused, "input is", "inputs are") + " consumed by nothing");
+    report.warn({}, count_and_name("inputs that nothing consumes", unused));
   }
-  if (!lonely.empty()) {
-    report.warn({}, count_and_name(lonely, "operation has", "operations have") + " no edges");
-  }
-  if (!free.empty()) {
-    report.warn({}, count_and_name(free, "operation takes", "operations take") + " no time");
-  }
+  if (!lonely.empty()) report.warn({}, count_and_name("operations without edges", lonely));
+  if (!free.empty()) report.warn({}, count_and_name("operations that take no time", free));
 }
 
 Imported ImportDraft::finish(const std::string& graph_name, const ImportOptions& options,
