@@ -67,6 +67,7 @@ CostTable CostTable::reference(const Graph& graph, int device_count) {
         " states FLOPs and bytes; reference mode needs a graph that states durations");
   }
   CostTable table(graph, device_count);
+  table.set_allowed();
   const auto devices = static_cast<std::size_t>(device_count);
   table.route_class_count_ = 2;
   table.route_class_.assign(devices * devices, 1);
@@ -115,7 +116,7 @@ void CostTable::set_allowed() {
     const auto check = [&](DeviceId device, const char* field) {
       if (device.value() < 0 || device.value() >= device_count_) {
         throw ConfigError(describe(*graph_, id) + ": " + field + ": device " +
-                          std::to_string(device.value()) + " does not exist; the topology has " +
+                          std::to_string(device.value()) + " does not exist; there are " +
                           std::to_string(device_count_) + ", counted from 0");
       }
     };
@@ -243,15 +244,19 @@ void CostTable::derive() {
   std::int64_t pair_count = 0;
   for (std::size_t c = 1; c < route_class_count_; ++c) pair_count += pairs_per_class[c];
   mean_transfer_.assign(graph_->edge_count(), SimTime(0));
+  least_transfer_.assign(graph_->edge_count(), SimTime(0));
   if (pair_count == 0) return;
   for (std::size_t e = 0; e < graph_->edge_count(); ++e) {
     __int128 sum = 0;
+    SimTime least = SimTime::max();
     for (std::size_t c = 1; c < route_class_count_; ++c) {
-      sum +=
-          static_cast<__int128>(transfer_[e * route_class_count_ + c].ticks()) * pairs_per_class[c];
+      const SimTime transfer = transfer_[e * route_class_count_ + c];
+      sum += static_cast<__int128>(transfer.ticks()) * pairs_per_class[c];
+      if (pairs_per_class[c] > 0) least = std::min(least, transfer);
     }
-    mean_transfer_[EdgeId(static_cast<std::int32_t>(e))] =
-        SimTime(static_cast<std::int64_t>(sum / pair_count));
+    const EdgeId id(static_cast<std::int32_t>(e));
+    mean_transfer_[id] = SimTime(static_cast<std::int64_t>(sum / pair_count));
+    least_transfer_[id] = least;
   }
 }
 

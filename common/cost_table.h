@@ -31,7 +31,8 @@ class CostTable {
  public:
   // Reference mode (the paper's published simulator): every device alike; an edge between different
   // devices takes its producer's transfer time. Throws ConfigError unless the graph states
-  // durations, device_count >= 1, and the sum of all compute and transfer times fits in a SimTime.
+  // durations, device_count >= 1, pinned and forbidden devices exist and leave each operation a
+  // device, and the sum of all compute and transfer times fits in a SimTime.
   static CostTable reference(const Graph& graph, int device_count);
 
   // Throws ConfigError, naming the operation, unless: the graph states FLOPs and bytes; pinned and
@@ -66,8 +67,10 @@ class CostTable {
   // device).
   SimTime mean_compute(OperationId operation) const { return mean_compute_[operation]; }
   SimTime mean_transfer(EdgeId edge) const { return mean_transfer_[edge]; }
-  // Smallest over the devices that are allowed: what a lower bound may count.
+  // Smallest over the devices that are allowed, and over pairs of different devices (0 with a single
+  // device): what a lower bound may count.
   SimTime least_compute(OperationId operation) const { return least_compute_[operation]; }
+  SimTime least_transfer(EdgeId edge) const { return least_transfer_[edge]; }
 
  private:
   CostTable(const Graph& graph, int device_count);
@@ -87,6 +90,7 @@ class CostTable {
   IdVector<OperationId, SimTime> mean_compute_;
   IdVector<OperationId, SimTime> least_compute_;
   IdVector<EdgeId, SimTime> mean_transfer_;
+  IdVector<EdgeId, SimTime> least_transfer_;
 };
 
 }  // namespace doppler

@@ -166,7 +166,7 @@ TEST(CostTable, RefusesWhatCannotBe) {
   Operation bad = operation("add", 1, 1);
   bad.pinned_device = DeviceId(3);
   EXPECT_THAT(message(bad), HasSubstr("graph g: operation 0 (op): pinned_device: device 3 does not "
-                                      "exist; the topology has 3"));
+                                      "exist; there are 3"));
   bad.pinned_device = DeviceId(1);
   bad.forbidden_devices = {DeviceId(1)};
   EXPECT_THAT(message(bad), HasSubstr("leave it no device"));
