@@ -71,6 +71,7 @@ class Checker {
     const LowerBounds bounds = lower_bounds(*case_.costs);
     require(e_.makespan >= bounds.critical_path, "shorter than the critical path");
     require(e_.makespan >= bounds.work, "shorter than work / devices");
+    require(e_.makespan >= bounds.largest, "shorter than a lower bound");
   }
 
   // One a (tensor, destination), from the producer's end on, of the largest bytes of its edges.

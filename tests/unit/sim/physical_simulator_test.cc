@@ -300,6 +300,25 @@ TEST(PhysicalSimulator, TheOldestWaitingTransferStartsFirst) {
             (Times{{1, 10}, {10, 11}, {11, 12}}));
 }
 
+TEST(PhysicalSimulator, TheOldestStartsFirstWhateverItWaitedFor) {
+  // One engine out at d0 and one in at d1. o0 (1 s, 9 B) d0 -> d1: 1-10. o1 (1 s, 2 B) d0 -> d2
+  // waits for d0's engine from 2 on, o2 (3 s, 2 B) d3 -> d1 for d1's engine from 3 on. Both are
+  // free at 10, but their links are in one group: 10-12, 12-14.
+  TopologyParts parts = unit_mesh(4);
+  parts.devices[0].copy_engines_out = 1;
+  parts.devices[1].copy_engines_in = 1;
+  parts.groups.push_back({.name = "bus", .capacity_bytes_per_second = 1});
+  for (Link& link : parts.links) {
+    const bool in_group = (link.from == NodeId(0) && link.to == NodeId(2)) ||
+                          (link.from == NodeId(3) && link.to == NodeId(1));
+    if (in_group) link.groups = {SharedGroupId(0)};
+  }
+  const Graph graph =
+      make_unit_graph({{1, 9}, {1, 2}, {3, 2}, {1}, {1}, {1}}, {{0, 3}, {1, 4}, {2, 5}});
+  EXPECT_EQ(transfers(execute(graph, parts, kSerial, {0, 0, 3, 1, 2, 1})),
+            (Times{{1, 10}, {10, 12}, {12, 14}}));
+}
+
 TEST(PhysicalSimulator, FifoTakesWhatBecameReadyFirst) {
   // On d1: o2 (2 s) is ready at 1 + 3 = 4, o3 (2 s) at 2 + 1 = 3, o4 (6 s) at 0. o4 0-6, o3 6-8, o2
   // 8-10.
@@ -370,6 +389,31 @@ TEST(PhysicalSimulator, EventsOfOneInstantComeInTheOrderOfTheirCreation) {
   const Execution second = execute(later, unit_mesh(2), kSerial, {0, 1, 0, 0, 0});
   EXPECT_EQ(start(second, 3), 3);
   EXPECT_EQ(start(second, 2), 4);
+  // With fair sharing, ends of transfers are created once an instant is done, after the end of o0:
+  // in both graphs o2 3-4, o3 4-5.
+  for (const Execution& shared : {execute(graph, unit_mesh(2), kFair, {0, 1, 0, 0}),
+                                  execute(later, unit_mesh(2), kFair, {0, 1, 0, 0, 0})}) {
+    EXPECT_EQ(start(shared, 2), 3);
+    EXPECT_EQ(start(shared, 3), 4);
+  }
+}
+
+TEST(PhysicalSimulator, FairTransfersThatEndTogetherEndByAge) {
+  // o0 on d0 and o1 on d1 (1 s, 4 B) send to d2, both 1-5: o2 behind o0 5-6, o3 behind o1 6-7.
+  const Graph graph = make_unit_graph({{1, 4}, {1, 4}, {1}, {1}}, {{0, 2}, {1, 3}});
+  const Execution execution = execute(graph, unit_mesh(3), kFair, {0, 1, 2, 2});
+  EXPECT_EQ(start(execution, 2), 5);
+  EXPECT_EQ(start(execution, 3), 6);
+}
+
+TEST(PhysicalSimulator, AFairTransferMayTakeThePlaceOfAnother) {
+  // o0 (1 s, 4 B), o1 (1 s, 10 B) and o2 (6 s, 1 B) on d0 send to d1. The first has 1 B at 2 and
+  // shares: 8. Then the third takes its share: 1 B at 0.5 B/s until 10. The second has 3 B at 8, 4
+  // B at 10 and the link to itself: 16.
+  const Graph graph =
+      make_unit_graph({{1, 4}, {1, 10}, {6, 1}, {1}, {1}, {1}}, {{0, 3}, {1, 4}, {2, 5}});
+  EXPECT_EQ(transfers(execute(graph, unit_mesh(2), kFair, {0, 0, 0, 1, 1, 1})),
+            (Times{{1, 8}, {2, 16}, {8, 10}}));
 }
 
 TEST(PhysicalSimulator, MoreBandwidthCanHurt) {
@@ -496,13 +540,16 @@ TEST(PhysicalSimulator, NoiseIsReplayedFromSeedAndOperation) {
   options.noise = {
       .operation_cv = 0.1, .operation_cv_by_kind = {{"matmul", 0.3}}, .transfer_cv = 0.2};
   options.seed = 99;
-  const Execution execution = execute(graph, unit_mesh(2), options, {0, 1});
   const double first = 2 * factor(0.3, {99, 1, 0});
   const double moved = 3 * factor(0.2, {99, 2, 0, 1});
   const double second = 4 * factor(0.1, {99, 1, 1});
-  EXPECT_THAT(seconds(execution.end[OperationId(0)]), DoubleNear(first, 1e-11));
-  EXPECT_THAT(start(execution, 1), DoubleNear(first + moved, 1e-11));
-  EXPECT_THAT(makespan(execution), DoubleNear(first + moved + second, 1e-11));
+  for (Contention contention : {Contention::kNone, Contention::kSerial, Contention::kFair}) {
+    options.contention = contention;
+    const Execution execution = execute(graph, unit_mesh(2), options, {0, 1});
+    EXPECT_THAT(seconds(execution.end[OperationId(0)]), DoubleNear(first, 1e-11));
+    EXPECT_THAT(start(execution, 1), DoubleNear(first + moved, 1e-11));
+    EXPECT_THAT(makespan(execution), DoubleNear(first + moved + second, 1e-11));
+  }
   // Placed elsewhere, an operation keeps its factor.
   const Execution elsewhere = execute(graph, unit_mesh(2), options, {1, 1});
   EXPECT_THAT(makespan(elsewhere), DoubleNear(first + second, 1e-11));
