@@ -113,6 +113,15 @@ DotToken DotLexer::read_word() {
       break;
     }
   }
+  if (digits && position_ < text_.size() && starts_word(text_[position_])) {
+    // Graphviz reads 1e3 as the two words 1 and e3, which nobody means.
+    while (position_ < text_.size() &&
+           (starts_word(text_[position_]) || is_digit(text_[position_]))) {
+      ++position_;
+    }
+    fail(start, quote(text_.substr(start, position_ - start)) +
+                    " is neither a number nor a name of the DOT language; write it in quotes");
+  }
   if (!digits) fail(start, "found " + quote(text_.substr(start, 1)) + ", which begins nothing");
   return {.kind = DotToken::Kind::kId,
           .text = std::string(text_.substr(start, position_ - start)),

@@ -12,7 +12,7 @@ namespace doppler {
 namespace {
 
 constexpr int kDeepestNesting = 64;
-constexpr std::size_t kMostEdges = 50'000'000;
+constexpr std::size_t kMostEdges = 4'000'000;
 
 using Kind = DotToken::Kind;
 using NodeSet = std::vector<std::size_t>;  // in the order of the text, each once

@@ -15,8 +15,8 @@ namespace doppler {
 struct DurationRates {
   // Whose measured durations count; others and operations without any go by FLOPs.
   std::string device_kind = std::string(kAnyDeviceKind);
-  std::optional<double> flops_per_second;
-  std::optional<double> bytes_per_second;
+  std::optional<double> flops_per_second = {};
+  std::optional<double> bytes_per_second = {};
 };
 
 struct GraphInDurations {

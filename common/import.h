@@ -29,9 +29,9 @@ struct ImportOptions {
   // Sources that cost nothing stay operations; otherwise they become input tensors.
   bool keep_inputs = false;
   // ONNX: sizes of symbolic dimensions, by name.
-  std::map<std::string, std::int64_t> dimensions;
+  std::map<std::string, std::int64_t> dimensions = {};
   // dnn-partitioning: what turns the time of a transfer into bytes where the file states no bytes.
-  std::optional<double> bytes_per_second;
+  std::optional<double> bytes_per_second = {};
 };
 
 // Devices that a file speaks of. A graph holds none; the topology has to state them.
