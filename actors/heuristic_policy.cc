@@ -44,9 +44,14 @@ OperationChoice RandomNodePolicy::select(const Episode& episode, RandomStream& r
 }
 
 DeviceChoice RandomDevicePolicy::choose(const Episode& episode, RandomStream& random) {
-  const std::size_t devices = episode.earliest_start().size();
-  return {DeviceId(static_cast<std::int32_t>(random.next_below(devices))),
-          -std::log(static_cast<float>(devices))};
+  DeviceId chosen;
+  std::uint64_t count = 0;
+  for (std::size_t d = 0; d < episode.earliest_start().size(); ++d) {
+    if (episode.allowed(d) && random.next_below(++count) == 0) {
+      chosen = DeviceId(static_cast<std::int32_t>(d));
+    }
+  }
+  return {chosen, -std::log(static_cast<float>(count))};
 }
 
 }  // namespace doppler

@@ -69,13 +69,19 @@ int host_main(int /*argc*/, char** /*argv*/) {
   std::signal(SIGUSR1, SIG_IGN);
   MpiSession session;
   set_log_name("host/" + std::to_string(session.rank()));
-  const HostMessage first = wait_for_message();
-  if (first.kind == HostMessageKind::kSetup) {
-    const auto setup = decode_host_setup(first.bytes);
-    if (!setup) throw SystemError("the learner's setup arrived damaged over MPI");
-    serve(session, *setup);
+  try {
+    const HostMessage first = wait_for_message();
+    if (first.kind == HostMessageKind::kSetup) {
+      const auto setup = decode_host_setup(first.bytes);
+      if (!setup) throw SystemError("the learner's setup arrived damaged over MPI");
+      serve(session, *setup);
+    }
+    session.finalize();
+  } catch (const Error& error) {
+    // The session's end aborts the job, before anybody else could say why.
+    log_error("{}", error.what());
+    throw;
   }
-  session.finalize();
   return static_cast<int>(ExitCode::kDone);
 }
 

@@ -34,6 +34,21 @@ OperationChoice LearnedNodePolicy::select(const Episode& episode, RandomStream& 
   return {chosen, head_->log_probability(chosen, total)};
 }
 
+namespace {
+
+// One of the devices that the selected operation may run on, all equally likely.
+std::size_t any_allowed(const Episode& episode, RandomStream& random) {
+  const std::size_t devices = episode.earliest_start().size();
+  std::size_t chosen = 0;
+  std::uint64_t count = 0;
+  for (std::size_t d = 0; d < devices; ++d) {
+    if (episode.allowed(d) && random.next_below(++count) == 0) chosen = d;
+  }
+  return chosen;
+}
+
+}  // namespace
+
 LearnedDevicePolicy::LearnedDevicePolicy(const HeadShape& shape, const HeadTables& tables,
                                          const HeadWeights& weights, std::size_t device_count,
                                          const Exploration& exploration)
@@ -50,22 +65,21 @@ void LearnedDevicePolicy::begin_episode() {
 
 DeviceChoice LearnedDevicePolicy::choose(const Episode& episode, RandomStream& random) {
   head_.score(episode.selected(), episode.features(), scores_);
+  mask_scores(episode, scores_);
   const float log_total = softmax(scores_, probabilities_);
   std::size_t chosen = 0;
   if (exploration_.epsilon > 0 && random.next_unit() < exploration_.epsilon) {
-    chosen = random.next_below(scores_.size());
+    chosen = any_allowed(episode, random);
   } else if (exploration_.greedy) {
     chosen = static_cast<std::size_t>(std::max_element(scores_.begin(), scores_.end()) -
                                       scores_.begin());
   } else {
     double rest = random.next_unit();
-    chosen = scores_.size() - 1;
     for (std::size_t d = 0; d < scores_.size(); ++d) {
+      if (probabilities_[d] <= 0) continue;
+      chosen = d;  // rounding may leave a rest behind the last possible device, which takes it
       rest -= static_cast<double>(probabilities_[d]);
-      if (rest < 0) {
-        chosen = d;
-        break;
-      }
+      if (rest < 0) break;
     }
   }
   return {DeviceId(static_cast<std::int32_t>(chosen)), scores_[chosen] - log_total};

@@ -11,12 +11,12 @@
 
 #include "actors/worker.h"
 #include "common/cli.h"
-#include "common/cost_table.h"
 #include "common/error.h"
 #include "common/levels.h"
+#include "common/topology_file.h"
 #include "common/worker_supervisor.h"
 #include "sim/baselines.h"
-#include "sim/reference_simulator.h"
+#include "sim/machine.h"
 
 namespace doppler {
 namespace {
@@ -30,20 +30,23 @@ void follow_parent(int parent) {
 class SimulatedPlayGround final : public PlayGround {
  public:
   explicit SimulatedPlayGround(Welcome welcome) : welcome_(std::move(welcome)) {
+    if (welcome_.simulation.mode == SimulationMode::kPhysical) {
+      topology_ =
+          std::make_unique<Topology>(parse_topology(welcome_.topology, "the learner's topology"));
+    }
     std::vector<PlayableGraph> playable;
     for (const Graph& graph : welcome_.graphs) {
-      costs_.push_back(std::make_unique<CostTable>(
-          CostTable::reference(graph, static_cast<int>(welcome_.simulation.devices))));
-      const CostTable& costs = *costs_.back();
-      levels_.push_back(std::make_unique<Levels>(compute_levels(costs)));
-      executors_.push_back(std::make_unique<ReferenceSimulator>(costs));
+      machines_.push_back(std::make_unique<Machine>(graph, topology_.get(), welcome_.simulation,
+                                                    welcome_.run_seed));
+      Machine& machine = *machines_.back();
+      levels_.push_back(std::make_unique<Levels>(compute_levels(machine.costs())));
       PlayableGraph& item = playable.emplace_back();
-      item.costs = &costs;
+      item.costs = &machine.costs();
       item.levels = levels_.back().get();
-      item.executor = executors_.back().get();
+      item.executor = &machine.executor();
       if (welcome_.teacher == Teacher::kHeft) {
         const BaselineResult heft =
-            run_baseline("heft", costs, *executors_.back(), BaselineOptions{});
+            run_baseline("heft", machine.costs(), machine.executor(), BaselineOptions{});
         item.teacher_plan = Plan{heft.order, heft.assignment};
       }
     }
@@ -57,9 +60,9 @@ class SimulatedPlayGround final : public PlayGround {
 
  private:
   Welcome welcome_;
-  std::vector<std::unique_ptr<CostTable>> costs_;
+  std::unique_ptr<Topology> topology_;
+  std::vector<std::unique_ptr<Machine>> machines_;
   std::vector<std::unique_ptr<Levels>> levels_;
-  std::vector<std::unique_ptr<Executor>> executors_;
   std::unique_ptr<TicketPlayer> player_;
 };
 

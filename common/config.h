@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "common/physical_options.h"
+
 namespace doppler {
 
-enum class SimulationMode { kReference };
+enum class SimulationMode { kReference, kPhysical };
 enum class TrainingMode { kSynchronous };
 enum class Teacher { kCriticalPath, kHeft };
 enum class SelectPolicy { kLearned, kCriticalPath };
@@ -32,7 +34,14 @@ struct GraphConfig {
 
 struct SimulationConfig {
   SimulationMode mode = SimulationMode::kReference;
-  std::int64_t devices = 4;
+  std::int64_t devices = 4;  // kReference: how many; kPhysical: the topology says
+  // kPhysical:
+  std::string topology;      // a topology file; relative to the working folder
+  Contention contention = Contention::kSerial;
+  Dispatch dispatch = Dispatch::kFifo;
+  MemoryRule memory = MemoryRule::kEnforce;
+  double operation_noise = 0;  // coefficients of variation
+  double transfer_noise = 0;
 };
 
 struct ModelConfig {

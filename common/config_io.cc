@@ -144,6 +144,14 @@ void validate(const Config& config) {
   require(!by_seconds || shares <= 1 + 1e-9,
           "stages: the shares_of_seconds of the enabled stages add up to more than 1");
 
+  const bool physical = config.simulation.mode == SimulationMode::kPhysical;
+  require(
+      !physical || !config.simulation.topology.empty(),
+      "simulation.topology: the physical mode needs one; add --set simulation.topology=FILE, see "
+      "configs/topologies");
+  require(
+      physical || config.simulation.topology.empty(),
+      "simulation.topology: is given although simulation.mode is reference; set it to physical");
   require(config.model.aggregate_rank % 8 == 0, "model.aggregate_rank: must be a multiple of 8");
   require(config.model.place_hidden % 8 == 0, "model.place_hidden: must be a multiple of 8");
   require(config.learner.batch_episodes % config.learner.group_episodes == 0,

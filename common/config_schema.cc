@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/workloads.h"
 
 namespace doppler {
 namespace {
@@ -189,6 +190,12 @@ ConfigKey make_key(const std::string& key, Field field, Kind kind, const std::st
   make_key(               \
       #path, [](auto& config) -> auto& { return config.path; }, __VA_ARGS__)
 
+std::vector<std::string> workload_choices() {
+  std::vector<std::string> names = {""};
+  for (const WorkloadInfo& workload : workloads()) names.emplace_back(workload.name);
+  return names;
+}
+
 // clang-format off
 // One line a key is worth a long function: NOLINTNEXTLINE(readability-function-size)
 std::vector<ConfigKey> make_keys() {
@@ -199,10 +206,16 @@ std::vector<ConfigKey> make_keys() {
     DP_KEY(run.workers, Integer{0, 4096}, "processes", "worker processes per host; 0: one per core"),
 
     DP_KEY(graph.path, Text{}, "", "graph file, relative to the working folder; or give graph.generate"),
-    DP_KEY(graph.generate, Choice{{"", "chain-mm"}}, "", "workload to generate; or give graph.path"),
+    DP_KEY(graph.generate, Choice{workload_choices()}, "", "workload to generate; or give graph.path"),
 
-    DP_KEY(simulation.mode, Choice{{"reference"}}, "", "cost model; reference: the paper's published simulator"),
-    DP_KEY(simulation.devices, Integer{1, 4096}, "devices", "how many devices there are to place on"),
+    DP_KEY(simulation.mode, Choice{{"reference", "physical"}}, "", "cost model; reference: the paper's published simulator; physical: FLOPs and bytes on a topology"),
+    DP_KEY(simulation.devices, Integer{1, 4096}, "devices", "how many devices there are to place on; in physical mode the topology says"),
+    DP_KEY(simulation.topology, Text{}, "", "topology file of the physical mode, relative to the working folder"),
+    DP_KEY(simulation.contention, Choice{{"none", "serial", "fair"}}, "", "physical mode: what transfers do to each other"),
+    DP_KEY(simulation.dispatch, Choice{{"fifo", "priority", "random"}}, "", "physical mode: which ready operation an idle device takes; priority: in SEL's order"),
+    DP_KEY(simulation.memory, Choice{{"report", "enforce"}}, "", "physical mode: whether an assignment over a device's memory costs more"),
+    DP_KEY(simulation.operation_noise, Number{0, 10}, "", "physical mode: coefficient of variation of the operations' durations"),
+    DP_KEY(simulation.transfer_noise, Number{0, 10}, "", "physical mode: coefficient of variation of the transfers' durations"),
 
     DP_KEY(model.hidden_width, Integer{1, 4096}, "", "width of the encoder"),
     DP_KEY(model.message_rounds, Integer{0, 64}, "", "rounds of message passing of the encoder"),

@@ -39,6 +39,7 @@ Episode::Episode(const CostTable& costs)
   device_.assign(n, DeviceId());
   start_.assign(n, SimTime(0));
   end_.assign(n, SimTime(0));
+  if (!costs.all_allowed()) allowed_.resize(devices_);
   device_free_.resize(devices_);
   load_.resize(devices_);
   earliest_start_.resize(devices_);
@@ -104,10 +105,15 @@ void Episode::select(OperationId operation) {
     feature(home.index(), PlaceFeature::kLocalInputs) += transfer;
   }
 
+  if (!costs_->all_allowed()) {
+    for (std::size_t d = 0; d < devices_; ++d) {
+      allowed_[d] = costs_->allowed(operation, DeviceId(static_cast<std::int32_t>(d))) ? 1 : 0;
+    }
+  }
   SimTime earliest = SimTime::max();
   SimTime least_load = SimTime::max();
   for (std::size_t d = 0; d < devices_; ++d) {
-    earliest_start_[d] = std::max(inputs_arrive_[d], device_free_[d]);
+    earliest_start_[d] = allowed(d) ? std::max(inputs_arrive_[d], device_free_[d]) : SimTime::max();
     earliest = std::min(earliest, earliest_start_[d]);
     least_load = std::min(least_load, load_[d]);
   }
@@ -115,6 +121,11 @@ void Episode::select(OperationId operation) {
     return squash(static_cast<float>((time - origin).ticks()) * per_time_scale_);
   };
   for (std::size_t d = 0; d < devices_; ++d) {
+    if (!allowed(d)) {
+      std::fill_n(features_.begin() + static_cast<std::ptrdiff_t>(d * kPlaceFeatureCount),
+                  kPlaceFeatureCount, 0.0F);
+      continue;
+    }
     feature(d, PlaceFeature::kLoad) = relative(load_[d], least_load);
     float& compute = feature(d, PlaceFeature::kPredecessorCompute);
     compute = squash(compute * per_time_scale_);
@@ -135,6 +146,7 @@ void Episode::place(DeviceId device) {
   DP_CHECK(selected_.value() >= 0);
   DP_CHECK(device.value() >= 0);
   DP_CHECK_LT(device.index(), devices_);
+  DP_CHECK(allowed(device.index()));
   const OperationId operation = selected_;
   selected_ = OperationId();
   const SimTime start = earliest_start_[device.index()];

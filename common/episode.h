@@ -54,9 +54,15 @@ class Episode {
   // Selects a candidate: earliest_start() and features() then speak of it, until place().
   void select(OperationId operation);
   OperationId selected() const { return selected_; }
-  // When the selected operation could start on each device; [devices].
+  // Whether the selected operation may run on the device (pins, forbidden devices, devices without
+  // a rate for it).
+  bool allowed(std::size_t device) const { return costs_->all_allowed() || allowed_[device] != 0; }
+  bool all_allowed() const { return costs_->all_allowed(); }
+  // When the selected operation could start on each device; [devices]. SimTime::max() where it is
+  // not allowed.
   std::span<const SimTime> earliest_start() const { return earliest_start_; }
-  // [devices, kPlaceFeatureCount] row-major, of the selected operation.
+  // [devices, kPlaceFeatureCount] row-major, of the selected operation; a row of zeros where it is
+  // not allowed.
   std::span<const float> features() const { return features_; }
   // Places the selected operation.
   void place(DeviceId device);
@@ -82,6 +88,7 @@ class Episode {
   SimTime estimated_makespan_;
 
   OperationId selected_;
+  std::vector<std::uint8_t> allowed_;           // [devices]; kept only where something is forbidden
   std::vector<SimTime> earliest_start_;         // [devices]
   std::vector<SimTime> inputs_arrive_;          // [devices]
   std::vector<OperationId> first_predecessor_;  // [devices], by start; of those there

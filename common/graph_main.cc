@@ -12,10 +12,10 @@
 #include "common/cost_table.h"
 #include "common/error.h"
 #include "common/export_dot.h"
+#include "common/generate_command.h"
 #include "common/graph_durations.h"
 #include "common/graph_format.h"
 #include "common/graph_report.h"
-#include "common/graph_source.h"
 #include "common/graph_text.h"
 #include "common/import_dnn_partitioning.h"
 #include "common/text_check.h"
@@ -32,7 +32,6 @@ struct Flags {
   bool json = false;
   bool strict = false;
   std::vector<int> devices = {1, 2, 4, 8};
-  std::string workload;
   std::string output;
   std::string target;
   std::string split;
@@ -217,9 +216,24 @@ int convert(const Flags& flags) {
   return static_cast<int>(ExitCode::kDone);
 }
 
-int generate(const Flags& flags) {
-  write_text_file(flags.output, format_graph_text(generate_graph(flags.workload)));
+// Durations as the text format, which reference mode reads; FLOPs and bytes as DOT, which carries
+// all costs.
+int write_generated(const Graph& graph, const std::string& output) {
+  const bool durations = graph.cost_unit() == CostUnit::kDurations;
+  const bool dot = output.ends_with(".dot") || output.ends_with(".gv") || !durations;
+  write_text_file(output, dot ? format_dot(graph) : format_graph_text(graph));
   return static_cast<int>(ExitCode::kDone);
+}
+
+int generate(const GenerateFlags& flags) {
+  if (flags.list) {
+    std::cout << describe_workloads();
+    return static_cast<int>(ExitCode::kDone);
+  }
+  if (flags.source.empty() || flags.output.empty()) {
+    throw ConfigError("graph generate needs a WORKLOAD and --output; --list shows the workloads");
+  }
+  return write_generated(generate_from_flags(flags), flags.output);
 }
 
 CLI::App* add_convert(CLI::App& app, Flags& flags) {
@@ -259,17 +273,19 @@ int graph_main(int argc, char** argv) {
   show->add_flag("--json", flags.json, "print JSON");
   show->footer("Example:\n  doppler graph show graph.txt --devices 4");
   CLI::App* const turn = add_convert(app, flags);
+  GenerateFlags generate_flags;
   CLI::App* const make = app.add_subcommand("generate", "Writes the graph of a workload.");
-  make->add_option("WORKLOAD", flags.workload, "chain-mm")->required();
-  make->add_option("-o,--output", flags.output, "graph file to write; - is standard output")
-      ->required();
-  make->footer("Example:\n  doppler graph generate chain-mm -o chain_mm.txt");
+  add_generate_flags(*make, generate_flags);
+  CLI::App* const cut = app.add_subcommand("shard", "Cuts a model into operations.");
+  add_shard_flags(*cut, generate_flags);
   app.footer("Example:\n  doppler graph show graph.txt --devices 4");
   parse_flags(app, argc, argv);
   if (check->parsed()) return check_graph(flags);
   if (show->parsed()) return show_graph(flags);
   if (turn->parsed()) return convert(flags);
-  return generate(flags);
+  if (cut->parsed())
+    return write_generated(shard_from_flags(generate_flags), generate_flags.output);
+  return generate(generate_flags);
 }
 
 }  // namespace

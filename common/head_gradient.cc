@@ -96,6 +96,7 @@ bool HeadGradient::replays(const Trajectory& trajectory) {
       return false;
     }
     if (device.value() < 0 || device.index() >= devices_) return false;
+    if (!costs_->allowed(operation, device)) return false;
     for (OperationId predecessor : costs_->graph().predecessors(operation)) {
       if (placed[predecessor.index()] == 0) return false;
     }
@@ -129,6 +130,7 @@ std::optional<ReplayStatistics> HeadGradient::add(const Trajectory& trajectory,
       std::copy(aggregates.begin(), aggregates.end(),
                 aggregates_.begin() + static_cast<std::ptrdiff_t>(step * aggregate_slice));
       place_head_.score(operation, features, scores_);
+      mask_scores(episode_, scores_);
       replay_place(trajectory, step, term, statistics);
       place_head_.add(operation, trajectory.devices[step]);
     }
@@ -213,7 +215,7 @@ void HeadGradient::replay_place(const Trajectory& trajectory, std::size_t step,
   const float log_probability = scores_[chosen] - log_total;
   float entropy = 0;
   for (std::size_t d = 0; d < devices_; ++d) {
-    entropy -= probabilities[d] * (scores_[d] - log_total);
+    if (probabilities[d] > 0) entropy -= probabilities[d] * (scores_[d] - log_total);
   }
   statistics.place_log_probability += static_cast<double>(log_probability);
   statistics.place_entropy += static_cast<double>(entropy);
@@ -232,7 +234,7 @@ void HeadGradient::replay_place(const Trajectory& trajectory, std::size_t step,
     }
     for (std::size_t d = 0; d < devices_; ++d) {
       const float target = targets[d] / count;
-      statistics.loss -= static_cast<double>(target * (scores_[d] - log_total));
+      if (target > 0) statistics.loss -= static_cast<double>(target * (scores_[d] - log_total));
       gradients[d] = term.weight * (probabilities[d] - target);
     }
     return;
@@ -247,7 +249,8 @@ void HeadGradient::replay_place(const Trajectory& trajectory, std::size_t step,
   const float bonus = term.weight * term.entropy_weight;
   for (std::size_t d = 0; d < devices_; ++d) {
     const float p = probabilities[d];
-    gradients[d] = -coefficient * p + bonus * p * (scores_[d] - log_total + entropy);
+    gradients[d] = -coefficient * p;
+    if (p > 0) gradients[d] += bonus * p * (scores_[d] - log_total + entropy);
   }
   gradients[chosen] += coefficient;
 }

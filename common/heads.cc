@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "common/check.h"
 #include "common/vec8.h"
@@ -79,6 +80,13 @@ void PlaceHead::add(OperationId operation, DeviceId device) {
   float* aggregate = aggregates_.data() + device.index() * shape_.contribution_width();
   for (std::size_t i = 0; i < shape_.contribution_width(); i += 8) {
     store8(aggregate + i, load8(aggregate + i) + load8(contribution + i));
+  }
+}
+
+void mask_scores(const Episode& episode, std::span<float> scores) {
+  if (episode.all_allowed()) return;
+  for (std::size_t d = 0; d < scores.size(); ++d) {
+    if (!episode.allowed(d)) scores[d] = -std::numeric_limits<float>::infinity();
   }
 }
 

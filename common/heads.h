@@ -96,6 +96,10 @@ class PlaceHead {
   std::vector<float> aggregates_;
 };
 
+// A device that the selected operation may not run on gets a score of minus infinity: probability
+// 0, and no gradient.
+void mask_scores(const Episode& episode, std::span<float> scores);
+
 // probabilities = softmax(scores); returns log(sum(exp(scores))), so that log p = score - result.
 float softmax(std::span<const float> scores, std::span<float> probabilities);
 

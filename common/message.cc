@@ -119,6 +119,12 @@ std::vector<std::byte> encode(const Welcome& message) {
   writer.put(message.run_seed);
   writer.put(static_cast<std::uint8_t>(message.simulation.mode));
   writer.put(message.simulation.devices);
+  writer.put(message.simulation.contention);
+  writer.put(message.simulation.dispatch);
+  writer.put(message.simulation.memory);
+  writer.put(message.simulation.operation_noise);
+  writer.put(message.simulation.transfer_noise);
+  writer.put_text(message.topology);
   writer.put(static_cast<std::uint8_t>(message.teacher));
   writer.put(static_cast<std::uint8_t>(message.select));
   writer.put(static_cast<std::uint8_t>(message.place));
@@ -133,8 +139,16 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> bytes) {
   Welcome message;
   message.worker_number = reader->get<std::uint32_t>();
   message.run_seed = reader->get<std::uint64_t>();
-  if (!get_enum(*reader, SimulationMode::kReference, message.simulation.mode)) return std::nullopt;
+  if (!get_enum(*reader, SimulationMode::kPhysical, message.simulation.mode)) return std::nullopt;
   message.simulation.devices = reader->get<std::int64_t>();
+  if (!get_enum(*reader, Contention::kFair, message.simulation.contention) ||
+      !get_enum(*reader, Dispatch::kRandom, message.simulation.dispatch) ||
+      !get_enum(*reader, MemoryRule::kEnforce, message.simulation.memory)) {
+    return std::nullopt;
+  }
+  message.simulation.operation_noise = reader->get<double>();
+  message.simulation.transfer_noise = reader->get<double>();
+  message.topology = reader->get_text();
   if (!get_enum(*reader, Teacher::kHeft, message.teacher) ||
       !get_enum(*reader, SelectPolicy::kCriticalPath, message.select) ||
       !get_enum(*reader, PlacePolicy::kEarliestStart, message.place)) {

@@ -25,7 +25,7 @@
 
 namespace doppler {
 
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 
 enum class MessageKind : std::uint8_t {
   kHello = 1,
@@ -51,6 +51,7 @@ struct Welcome {
   std::uint32_t worker_number = 0;  // unique in the run; goes into its trajectories
   std::uint64_t run_seed = 0;
   SimulationConfig simulation;
+  std::string topology;             // the topology file's text; empty in reference mode
   Teacher teacher = Teacher::kCriticalPath;
   SelectPolicy select = SelectPolicy::kLearned;
   PlacePolicy place = PlacePolicy::kLearned;

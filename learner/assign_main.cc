@@ -2,6 +2,7 @@
 // a trained policy, also of graphs and device counts that it has never seen.
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,10 @@
 #include "common/message.h"
 #include "common/reference_cost.h"
 #include "common/text_file.h"
+#include "common/topology_file.h"
 #include "learner/checkpoint_store.h"
 #include "learner/trainer.h"
-#include "sim/reference_simulator.h"
+#include "sim/machine.h"
 
 namespace doppler {
 namespace {
@@ -31,6 +33,7 @@ struct Options {
   std::string graph;
   std::string checkpoint;
   int devices = 0;
+  std::string topology;
   std::int64_t samples = 0;
   std::uint64_t seed = 1;
   std::string output;
@@ -44,7 +47,10 @@ Options parse_options(int argc, char** argv) {
   app.name("doppler assign");
   app.add_option("GRAPH", options.graph, "graph file")->required();
   app.add_option("--checkpoint", options.checkpoint, "checkpoint file of a run")->required();
-  app.add_option("--devices", options.devices, "how many devices to place on")->required();
+  app.add_option("--devices", options.devices,
+                 "how many devices to place on (policies of reference mode)");
+  app.add_option("--topology", options.topology,
+                 "topology file to place on (policies of physical mode; default: the run's own)");
   app.add_option("--samples", options.samples,
                  "besides the greedy episode, sample as many and keep the best")
       ->check(CLI::NonNegativeNumber);
@@ -76,19 +82,19 @@ struct Placement {
   SimTime greedy_makespan;
 };
 
-Placement place(const WeightSnapshot& snapshot, const CostTable& costs, const Options& options) {
+Placement place(const WeightSnapshot& snapshot, Machine& machine, const Options& options) {
   const HeadTables& tables = snapshot.tables.front();
   const SelectHead select_head(tables.select_scores);
-  const auto devices = static_cast<std::size_t>(options.devices);
-  ReferenceSimulator simulator(costs);
-  Episode episode(costs);
+  const auto devices = static_cast<std::size_t>(machine.costs().device_count());
+  Episode episode(machine.costs());
   Assignment assignment;
   Trajectory trajectory;
   const auto play = [&](const Exploration& exploration, std::uint64_t seed) {
     LearnedNodePolicy node_policy(select_head, exploration);
     LearnedDevicePolicy device_policy(snapshot.shape, tables, snapshot.weights, devices,
                                       exploration);
-    play_episode(seed, episode, node_policy, device_policy, simulator, assignment, trajectory);
+    play_episode(seed, episode, node_policy, device_policy, machine.executor(), assignment,
+                 trajectory);
   };
   play({.greedy = true}, options.seed);
   Placement best{trajectory, "greedy", trajectory.makespan};
@@ -108,6 +114,32 @@ std::vector<int> device_numbers(const Assignment& assignment) {
   return result;
 }
 
+// What is to be placed, and on what.
+struct Target {
+  Graph graph;
+  SimulationConfig simulation;
+};
+
+Target load_target(const Options& options, const Config& config) {
+  SimulationConfig simulation = config.simulation;
+  if (simulation.mode == SimulationMode::kReference) {
+    if (options.devices < 1) {
+      throw ConfigError(
+          "--devices is required: the checkpoint's policy was trained in reference mode");
+    }
+    simulation.devices = options.devices;
+  } else if (!options.topology.empty()) {
+    simulation.topology = options.topology;
+  }
+  GraphText loaded =
+      load_graph(GraphConfig{.path = options.graph, .generate = {}},
+                 static_cast<std::int32_t>(simulation.devices), CostConvention::kPhysical);
+  for (const Warning& warning : loaded.warnings) {
+    log_warning("{}", describe(warning, options.graph));
+  }
+  return {std::move(loaded.graph), std::move(simulation)};
+}
+
 int assign_main(int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   limit_torch_threads(1);
@@ -119,17 +151,18 @@ int assign_main(int argc, char** argv) {
   }
   const Checkpoint checkpoint = CheckpointStore::load(options.checkpoint);
   const Config config = parse_config(checkpoint.config_yaml, options.checkpoint, {});
-  const GraphText loaded = load_graph(GraphConfig{.path = options.graph, .generate = {}});
-  for (const Warning& warning : loaded.warnings) {
-    log_warning("{}", describe(warning, options.graph));
+  const Target target = load_target(options, config);
+  std::unique_ptr<Topology> topology;
+  if (target.simulation.mode == SimulationMode::kPhysical) {
+    topology = std::make_unique<Topology>(load_topology(target.simulation.topology));
   }
-  const CostTable costs = CostTable::reference(loaded.graph, options.devices);
-  const Levels levels = compute_levels(costs);
-  const std::int64_t table = table_of(checkpoint, loaded.graph);
+  Machine machine(target.graph, topology.get(), target.simulation, options.seed);
+  const Levels levels = compute_levels(machine.costs());
+  const std::int64_t table = table_of(checkpoint, target.graph);
   if (table < 0) log_info("the policy was not trained on this graph: zero-shot");
   const WeightSnapshot snapshot =
-      encode_graph(config.model, checkpoint.parameters, {&costs, &levels}, table);
-  const Placement placement = place(snapshot, costs, options);
+      encode_graph(config.model, checkpoint.parameters, {&machine.costs(), &levels}, table);
+  const Placement placement = place(snapshot, machine, options);
   const std::vector<int> assignment = device_numbers(placement.trajectory.assignment());
   const SimTime makespan = placement.trajectory.makespan;
 
@@ -142,8 +175,8 @@ int assign_main(int argc, char** argv) {
       order.push_back(operation.value());
     const nlohmann::ordered_json json = {
         {"graph", options.graph},
-        {"devices", options.devices},
-        {"cost", reference_cost(makespan)},
+        {"devices", machine.costs().device_count()},
+        {"cost", displayed_cost(makespan, topology != nullptr)},
         {"makespan_ticks", makespan.ticks()},
         {"found_by", placement.found_by},
         {"greedy_makespan_ticks", placement.greedy_makespan.ticks()},
@@ -154,9 +187,10 @@ int assign_main(int argc, char** argv) {
     fmt::print("{}\n", json.dump(1));
     return static_cast<int>(ExitCode::kDone);
   }
-  fmt::print("cost {:.4f} ({} ticks), by {}; greedy {:.4f}\n{}\n", reference_cost(makespan),
-             makespan.ticks(), placement.found_by, reference_cost(placement.greedy_makespan),
-             fmt::join(assignment, ","));
+  const bool physical = topology != nullptr;
+  fmt::print("{} {:.6g} ({} ticks), by {}; greedy {:.6g}\n{}\n", physical ? "seconds" : "cost",
+             displayed_cost(makespan, physical), makespan.ticks(), placement.found_by,
+             displayed_cost(placement.greedy_makespan, physical), fmt::join(assignment, ","));
   return static_cast<int>(ExitCode::kDone);
 }
 

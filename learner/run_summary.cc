@@ -75,19 +75,20 @@ std::string best_assignment_json(const Graph& graph, const BestPlacement& best,
     ends.push_back(execution.end[id].ticks());
   }
   for (OperationId id : best.order) order.push_back(id.value());
-  const Json json = {{"graph", graph.name()},
-                     {"devices", device_count},
-                     {"makespan_ticks", best.makespan.ticks()},
-                     {"cost", reference_cost(best.makespan)},
-                     {"found_by", best.found_by},
-                     {"episode", best.episode},
-                     {"seed", best.seed},
-                     {"assignment", assignment},
-                     {"order", order},
-                     {"operation_names", names},
-                     {"operation_kinds", kinds},
-                     {"start_ticks", starts},
-                     {"end_ticks", ends}};
+  const Json json = {
+      {"graph", graph.name()},
+      {"devices", device_count},
+      {"makespan_ticks", best.makespan.ticks()},
+      {"cost", displayed_cost(best.makespan, graph.cost_unit() == CostUnit::kPhysical)},
+      {"found_by", best.found_by},
+      {"episode", best.episode},
+      {"seed", best.seed},
+      {"assignment", assignment},
+      {"order", order},
+      {"operation_names", names},
+      {"operation_kinds", kinds},
+      {"start_ticks", starts},
+      {"end_ticks", ends}};
   return json.dump(1) + "\n";
 }
 
@@ -98,18 +99,18 @@ std::string summary_json(const RunSummary& summary) {
     for (const NamedTime& baseline : graph.baselines) {
       baselines.push_back({{"name", baseline.name},
                            {"makespan_ticks", baseline.time.ticks()},
-                           {"cost", reference_cost(baseline.time)},
+                           {"cost", displayed_cost(baseline.time, summary.physical)},
                            {"ratio_to_lower_bound", ratio(baseline.time, graph.lower_bound)}});
     }
     Json item = {{"name", graph.name},
                  {"operations", graph.operation_count},
                  {"lower_bound_ticks", graph.lower_bound.ticks()},
-                 {"lower_bound_cost", reference_cost(graph.lower_bound)},
+                 {"lower_bound_cost", displayed_cost(graph.lower_bound, summary.physical)},
                  {"baselines", baselines}};
     const auto add_policy = [&](const std::string& key, const BestPlacement& placement) {
       if (placement.assignment.empty()) return;
       item[key + "_ticks"] = placement.makespan.ticks();
-      item[key + "_cost"] = reference_cost(placement.makespan);
+      item[key + "_cost"] = displayed_cost(placement.makespan, summary.physical);
       item[key + "_ratio_to_lower_bound"] = ratio(placement.makespan, graph.lower_bound);
     };
     add_policy("policy_greedy", graph.greedy);
@@ -135,11 +136,14 @@ std::string summary_json(const RunSummary& summary) {
 
 std::string summary_table(const RunSummary& summary) {
   std::string text;
+  const double scale = summary.physical ? 1e3 : 1;
   for (const GraphState& graph : summary.graphs) {
     text += fmt::format("\n{} ({} operations)\n", graph.name, graph.operation_count);
-    text += fmt::format("  {:<28} {:>14} {:>16}\n", "", "cost", "to lower bound");
+    text += fmt::format("  {:<32} {:>14} {:>16}\n", "", summary.physical ? "milliseconds" : "cost",
+                        "to lower bound");
     const auto row = [&](const std::string& name, SimTime time) {
-      text += fmt::format("  {:<28} {:>14.4f} {:>15.4f}x\n", name, reference_cost(time),
+      text += fmt::format("  {:<32} {:>14.4f} {:>15.4f}x\n", name,
+                          displayed_cost(time, summary.physical) * scale,
                           ratio(time, graph.lower_bound));
     };
     row("lower bound", graph.lower_bound);

@@ -33,12 +33,14 @@ struct MetricsRow {
 };
 std::string metrics_json(const MetricsRow& row);
 
+// The graph's unit of cost says what a tick is.
 std::string best_assignment_json(const Graph& graph, const BestPlacement& best,
                                  const Execution& execution, int device_count);
 
 struct RunSummary {
   std::string run_dir;
-  std::string outcome;  // "done" or "stopped early"
+  bool physical = false;  // ticks are picoseconds
+  std::string outcome;    // "done" or "stopped early"
   std::vector<GraphState> graphs;
   std::uint64_t episodes = 0;
   std::uint64_t updates = 0;
@@ -48,7 +50,7 @@ struct RunSummary {
   EpisodeCounts counts;
 };
 std::string summary_json(const RunSummary& summary);
-// The comparison that stands at the end of a run; times as the reference prints its costs.
+// The comparison that stands at the end of a run; seconds, or costs as the reference prints them.
 std::string summary_table(const RunSummary& summary);
 
 }  // namespace doppler

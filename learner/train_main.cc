@@ -32,14 +32,14 @@
 #include "common/program_path.h"
 #include "common/progress.h"
 #include "common/shared_weights.h"
-#include "common/text_file.h"
+#include "common/topology_file.h"
 #include "common/worker_supervisor.h"
 #include "learner/checkpoint_store.h"
 #include "learner/run_folder.h"
 #include "learner/training_run.h"
 #include "sim/baselines.h"
 #include "sim/lower_bounds.h"
-#include "sim/reference_simulator.h"
+#include "sim/machine.h"
 
 namespace doppler {
 namespace {
@@ -143,22 +143,28 @@ std::string network_address() {
 // A graph of the run and all that is derived from it.
 struct Input {
   std::unique_ptr<Graph> graph;
-  std::unique_ptr<CostTable> costs;
+  std::unique_ptr<Topology> topology;  // physical mode
+  std::unique_ptr<Machine> machine;
   std::unique_ptr<Levels> levels;
-  std::unique_ptr<Executor> executor;
   std::string name;
 };
 
 Input load_input(const Config& config) {
   Input input;
-  GraphText loaded = load_graph(config.graph);
+  const bool physical = config.simulation.mode == SimulationMode::kPhysical;
+  if (physical) {
+    input.topology = std::make_unique<Topology>(load_topology(config.simulation.topology));
+  }
+  GraphText loaded = load_graph(
+      config.graph,
+      physical ? input.topology->device_count() : static_cast<int>(config.simulation.devices),
+      physical ? CostConvention::kPhysical : CostConvention::kPaper);
   input.name = config.graph.path.empty() ? config.graph.generate : config.graph.path;
   for (const Warning& warning : loaded.warnings) log_warning("{}", describe(warning, input.name));
   input.graph = std::make_unique<Graph>(std::move(loaded.graph));
-  input.costs = std::make_unique<CostTable>(
-      CostTable::reference(*input.graph, static_cast<int>(config.simulation.devices)));
-  input.levels = std::make_unique<Levels>(compute_levels(*input.costs));
-  input.executor = std::make_unique<ReferenceSimulator>(*input.costs);
+  input.machine = std::make_unique<Machine>(*input.graph, input.topology.get(), config.simulation,
+                                            config.run.seed);
+  input.levels = std::make_unique<Levels>(compute_levels(input.machine->costs()));
   return input;
 }
 
@@ -169,13 +175,13 @@ GraphState describe_graph(const Input& input, std::uint64_t seed, const Checkpoi
   state.name = input.graph->name();
   state.content_hash = input.graph->content_hash();
   state.operation_count = static_cast<std::int64_t>(input.graph->operation_count());
-  state.lower_bound = lower_bounds(*input.costs).largest;
+  state.lower_bound = lower_bounds(input.machine->costs()).largest;
   BaselineOptions options;
   options.seed = seed;
   options.local_search_evaluations = kLocalSearchEvaluations;
   for (const BaselineInfo& baseline : baselines()) {
     const BaselineResult result =
-        run_baseline(baseline.name, *input.costs, *input.executor, options);
+        run_baseline(baseline.name, input.machine->costs(), input.machine->executor(), options);
     std::string name = baseline.name;
     if (name == "local-search") {
       name = fmt::format("local-search, {} evaluations", result.evaluations);
@@ -298,15 +304,60 @@ class Processes {
   Clock::time_point next_supervision_;
 };
 
-Welcome make_welcome(const Config& config, const Graph& graph) {
+Welcome make_welcome(const Config& config, const Input& input) {
   Welcome welcome;
   welcome.run_seed = config.run.seed;
   welcome.simulation = config.simulation;
   welcome.teacher = config.stages.teacher;
   welcome.select = config.model.select;
   welcome.place = config.model.place;
-  welcome.graphs.push_back(graph);
+  if (input.topology) welcome.topology = format_topology(*input.topology);
+  welcome.graphs.push_back(*input.graph);
   return welcome;
+}
+
+// From input that was found good to the summary; every rank above 0 is served until its end.
+RunOutcome run_training(const Options& options, const Config& config, const Input& input,
+                        const Checkpoint* resumed, MpiSession& session, RunFolder& folder,
+                        Clock::time_point process_start) {
+  const std::string config_yaml = to_yaml(config);
+  RunGraph run_graph{&input.machine->costs(), input.levels.get(), &input.machine->executor(),
+                     describe_graph(input, config.run.seed, resumed)};
+  Progress progress("train");
+  double training_seconds = 0;
+  if (config.run.budget_seconds > 0) {
+    const double used = std::chrono::duration<double>(Clock::now() - process_start).count();
+    training_seconds = std::max(0.1, config.run.budget_seconds - used - kClosingSeconds);
+  }
+  std::unique_ptr<Processes> processes;
+  RunSurroundings surroundings;
+  surroundings.publish = [&](std::uint64_t version, std::span<const std::byte> bytes) {
+    processes->publish(version, bytes);
+  };
+  surroundings.tend = [&] { processes->tend(); };
+  surroundings.restart_count = [&] { return processes ? processes->restart_count() : 0; };
+  surroundings.stop_requested = [] { return stop_signal != 0; };
+  surroundings.show_progress = [&](double fraction, const std::string& line) {
+    if (!options.quiet) progress.update(fraction, line);
+  };
+  TrainingRun run(config, config_yaml, config_hash(config), {std::move(run_graph)}, folder,
+                  std::move(surroundings), resumed, training_seconds);
+  processes = std::make_unique<Processes>(config, session.size(), session.processor_name(),
+                                          run.version_slots(), run.snapshot_bytes());
+  TicketDesk desk(processes->socket(), run.book(), make_welcome(config, input), processes->token(),
+                  kTicketLease);
+  const RunOutcome outcome = run.run(desk);
+  progress.finish();
+  desk.say_goodbye();
+  processes->stop();
+
+  RunSummary summary = run.summary();
+  summary.outcome = outcome == RunOutcome::kDone ? "done" : "stopped early";
+  summary.wall_seconds = std::chrono::duration<double>(Clock::now() - process_start).count();
+  folder.write_summary(summary_json(summary));
+  std::fputs(options.json ? summary_json(summary).c_str() : summary_table(summary).c_str(), stdout);
+  std::fflush(stdout);
+  return outcome;
 }
 
 int train_main(int argc, char** argv) {
@@ -330,56 +381,30 @@ int train_main(int argc, char** argv) {
   if (!config.graph.path.empty()) {
     config.graph.path = std::filesystem::absolute(config.graph.path).lexically_normal().string();
   }
+  if (!config.simulation.topology.empty()) {
+    config.simulation.topology =
+        std::filesystem::absolute(config.simulation.topology).lexically_normal().string();
+  }
   const Input input = load_input(config);
   std::unique_ptr<Checkpoint> resumed;
   if (options.resume) resumed = load_resumed(options.run_dir, input);
-
-  MpiSession session;
   if (options.run_dir.empty()) options.run_dir = default_run_dir(config.run.name);
-  const std::string config_yaml = to_yaml(config);
   RunFolder folder = options.resume ? RunFolder::open(options.run_dir)
-                                    : RunFolder::create(options.run_dir, config_yaml);
+                                    : RunFolder::create(options.run_dir, to_yaml(config));
   add_log_file(folder.log_path());
   if (options.resume) folder.trim_metrics(resumed ? resumed->update : 0);
   install_signal_handlers();
 
-  RunGraph run_graph{input.costs.get(), input.levels.get(), input.executor.get(),
-                     describe_graph(input, config.run.seed, resumed.get())};
-  Progress progress("train");
-  double training_seconds = 0;
-  if (config.run.budget_seconds > 0) {
-    const double used = std::chrono::duration<double>(Clock::now() - process_start).count();
-    training_seconds = std::max(0.1, config.run.budget_seconds - used - kClosingSeconds);
+  MpiSession session;
+  RunOutcome outcome = RunOutcome::kDone;
+  try {
+    outcome = run_training(options, config, input, resumed.get(), session, folder, process_start);
+    session.finalize();
+  } catch (const Error& error) {
+    // With other ranks the session's end aborts the job, before anybody else could say why.
+    if (session.size() > 1) log_error("{}", error.what());
+    throw;
   }
-  std::unique_ptr<Processes> processes;
-  RunSurroundings surroundings;
-  surroundings.publish = [&](std::uint64_t version, std::span<const std::byte> bytes) {
-    processes->publish(version, bytes);
-  };
-  surroundings.tend = [&] { processes->tend(); };
-  surroundings.restart_count = [&] { return processes ? processes->restart_count() : 0; };
-  surroundings.stop_requested = [] { return stop_signal != 0; };
-  surroundings.show_progress = [&](double fraction, const std::string& line) {
-    if (!options.quiet) progress.update(fraction, line);
-  };
-  TrainingRun run(config, config_yaml, config_hash(config), {std::move(run_graph)}, folder,
-                  std::move(surroundings), resumed.get(), training_seconds);
-  processes = std::make_unique<Processes>(config, session.size(), session.processor_name(),
-                                          run.version_slots(), run.snapshot_bytes());
-  TicketDesk desk(processes->socket(), run.book(), make_welcome(config, *input.graph),
-                  processes->token(), kTicketLease);
-  const RunOutcome outcome = run.run(desk);
-  progress.finish();
-  desk.say_goodbye();
-  processes->stop();
-
-  RunSummary summary = run.summary();
-  summary.outcome = outcome == RunOutcome::kDone ? "done" : "stopped early";
-  summary.wall_seconds = std::chrono::duration<double>(Clock::now() - process_start).count();
-  folder.write_summary(summary_json(summary));
-  std::fputs(options.json ? summary_json(summary).c_str() : summary_table(summary).c_str(), stdout);
-  std::fflush(stdout);
-  session.finalize();
   if (outcome == RunOutcome::kDone) return static_cast<int>(ExitCode::kDone);
   log_info("stopped by signal {}; continue with: doppler resume {}", static_cast<int>(stop_signal),
            options.run_dir);

@@ -101,7 +101,7 @@ RunOutcome TrainingRun::run(TicketDesk& desk) {
     header.run_name = config_.run.name;
     header.lineage = lineage_;
     header.first_episode = book_.resume_episode();
-    header.tick_unit = "ticks of the graph file";
+    header.tick_unit = physical() ? "picoseconds" : "ticks of the graph file";
     for (const RunGraph& graph : graphs_) {
       header.graphs.push_back(
           {graph.state.name, graph.state.content_hash, graph.state.operation_count});
@@ -324,10 +324,11 @@ void TrainingRun::report_progress(const StagePoint& point, double mean_ticks) {
   folder_->flush_metrics();
   const GraphState& state = graphs_.front().state;
   std::string line = fmt::format(
-      "{:<10} update {:>6}  {:>6.0f} episodes/s  mean {:.2f}  best {:.4f}", stage_name(point.stage),
-      update_, episodes_per_second_, mean_ticks / 1e10, reference_cost(state.best.makespan));
+      "{:<10} update {:>6}  {:>6.0f} episodes/s  mean {:.4g}  best {:.6g}", stage_name(point.stage),
+      update_, episodes_per_second_, mean_ticks * (physical() ? 1e-12 : 1e-10),
+      displayed_cost(state.best.makespan, physical()));
   if (!state.greedy.assignment.empty()) {
-    line += fmt::format("  greedy {:.4f}", reference_cost(state.greedy.makespan));
+    line += fmt::format("  greedy {:.6g}", displayed_cost(state.greedy.makespan, physical()));
   }
   surroundings_.show_progress(schedule_.used_fraction(update_ + 1, now), line);
 }
@@ -417,6 +418,7 @@ void TrainingRun::finish(TicketDesk& desk) {
 RunSummary TrainingRun::summary() const {
   RunSummary summary;
   summary.run_dir = folder_->path();
+  summary.physical = physical();
   for (const RunGraph& graph : graphs_) summary.graphs.push_back(graph.state);
   summary.episodes = book_.counts().trained;
   summary.updates = update_;

@@ -89,6 +89,7 @@ class TrainingRun {
   void save_checkpoint();
   void finish(TicketDesk& desk);
   Checkpoint make_checkpoint() const;
+  bool physical() const { return config_.simulation.mode == SimulationMode::kPhysical; }
   double elapsed_seconds() const;
   double stage_elapsed_seconds() const;
   void report_progress(const StagePoint& point, double mean_ticks);

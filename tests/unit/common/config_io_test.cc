@@ -234,13 +234,16 @@ TEST(ConfigIo, EveryKeyAndSectionIsDescribed) {
 }
 
 TEST(GraphSource, LoadsOrGeneratesExactlyOne) {
-  EXPECT_EQ(load_graph({.path = "", .generate = "chain-mm"}).graph.operation_count(), 76U);
+  const auto load = [](const std::string& path, const std::string& workload) {
+    return load_graph({.path = path, .generate = workload}, 4, CostConvention::kPaper);
+  };
+  EXPECT_EQ(load("", "chain-mm").graph.operation_count(), 76U);
   const test::TempDir folder;
   const std::string path = folder.write("g.txt", "1\n\n\n\n1,1\n");
-  EXPECT_EQ(load_graph({.path = path, .generate = ""}).graph.operation_count(), 1U);
-  EXPECT_THROW(load_graph({.path = "", .generate = ""}), ConfigError);
-  EXPECT_THROW(load_graph({.path = path, .generate = "chain-mm"}), ConfigError);
-  EXPECT_THAT(test::message_of<ConfigError>([] { generate_graph("chain_mm"); }),
+  EXPECT_EQ(load(path, "").graph.operation_count(), 1U);
+  EXPECT_THROW(load("", ""), ConfigError);
+  EXPECT_THROW(load(path, "chain-mm"), ConfigError);
+  EXPECT_THAT(test::message_of<ConfigError>([&] { load("", "chain_mm"); }),
               HasSubstr("did you mean 'chain-mm'?"));
 }
 

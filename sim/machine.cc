@@ -1,0 +1,36 @@
+#include "sim/machine.h"
+
+#include "common/check.h"
+#include "sim/physical_simulator.h"
+#include "sim/reference_simulator.h"
+
+namespace doppler {
+
+Machine::Machine(const Graph& graph, const Topology* topology, const SimulationConfig& simulation,
+                 std::uint64_t seed)
+    : topology_(topology), simulation_(simulation), seed_(seed) {
+  if (simulation.mode == SimulationMode::kReference) {
+    costs_ = std::make_unique<CostTable>(
+        CostTable::reference(graph, static_cast<int>(simulation.devices)));
+  } else {
+    DP_CHECK(topology != nullptr);
+    costs_ = std::make_unique<CostTable>(CostTable::physical(graph, *topology));
+  }
+  executor_ = make_executor();
+}
+
+std::unique_ptr<Executor> Machine::make_executor() const {
+  if (simulation_.mode == SimulationMode::kReference) {
+    return std::make_unique<ReferenceSimulator>(*costs_);
+  }
+  PhysicalOptions options;
+  options.contention = simulation_.contention;
+  options.dispatch = simulation_.dispatch;
+  options.memory = simulation_.memory;
+  options.noise.operation_cv = simulation_.operation_noise;
+  options.noise.transfer_cv = simulation_.transfer_noise;
+  options.seed = seed_;
+  return std::make_unique<PhysicalSimulator>(*costs_, *topology_, options);
+}
+
+}  // namespace doppler
