@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/check.h"
+#include "sim/device_choices.h"
 
 namespace doppler {
 namespace {
@@ -33,6 +34,7 @@ class TieBreaker {
 PartialSchedule critical_path_schedule(const CostTable& costs, const Levels& levels,
                                        RandomStream& random) {
   const Graph& graph = costs.graph();
+  const DeviceChoices choices(costs);
   PartialSchedule schedule(costs);
   std::vector<std::size_t> missing_inputs;
   std::vector<OperationId> ready;
@@ -57,11 +59,11 @@ PartialSchedule critical_path_schedule(const CostTable& costs, const Levels& lev
     DeviceId device;
     SimTime start;
     ties.begin();
-    for (std::int32_t d = 0; d < costs.device_count(); ++d) {
-      const SimTime candidate = schedule.earliest_start(operation, DeviceId(d));
-      if (ties.take(candidate < start, candidate == start)) {
-        device = DeviceId(d);
-        start = candidate;
+    for (DeviceId candidate : choices.of(operation)) {
+      const SimTime candidate_start = schedule.earliest_start(operation, candidate);
+      if (ties.take(candidate_start < start, candidate_start == start)) {
+        device = candidate;
+        start = candidate_start;
       }
     }
     schedule.place(operation, device, start);
@@ -77,7 +79,6 @@ BaselineResult critical_path(const CostTable& costs, Executor& executor, std::ui
   DP_CHECK_GE(tries, 1);
   const Levels levels = compute_levels(costs);
   BaselineResult best;
-  best.makespan = SimTime::max();
   best.evaluations = tries;
   double sum = 0;
   for (std::int64_t t = 0; t < tries; ++t) {
@@ -85,8 +86,9 @@ BaselineResult critical_path(const CostTable& costs, Executor& executor, std::ui
     const PartialSchedule schedule = critical_path_schedule(costs, levels, random);
     const SimTime makespan = executor.run(schedule.assignment(), schedule.order());
     sum += static_cast<double>(makespan.ticks());
-    if (makespan < best.makespan) {
+    if (best.assignment.empty() || best.improved_by(makespan, executor.feasible())) {
       best.makespan = makespan;
+      best.feasible = executor.feasible();
       best.assignment = schedule.assignment();
       best.order = schedule.order();
     }

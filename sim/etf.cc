@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "common/levels.h"
-#include "sim/partial_schedule.h"
+#include "sim/device_choices.h"
 
 namespace doppler {
 
-BaselineResult etf(const CostTable& costs, Executor& executor) {
+PartialSchedule etf_schedule(const CostTable& costs) {
   const Graph& graph = costs.graph();
   const Levels levels = compute_levels(costs);
+  const DeviceChoices choices(costs);
   PartialSchedule schedule(costs);
   std::vector<std::size_t> missing_inputs;
   std::vector<OperationId> ready;
@@ -25,10 +26,10 @@ BaselineResult etf(const CostTable& costs, Executor& executor) {
     using Candidate = std::tuple<SimTime, SimTime, OperationId, DeviceId>;
     Candidate best(SimTime::max(), SimTime(0), OperationId(), DeviceId());
     for (OperationId operation : ready) {
-      for (std::int32_t d = 0; d < costs.device_count(); ++d) {
-        best = std::min(
-            best, Candidate(schedule.earliest_start(operation, DeviceId(d)),
-                            SimTime(0) - levels.bottom_level[operation], operation, DeviceId(d)));
+      for (DeviceId device : choices.of(operation)) {
+        best = std::min(best,
+                        Candidate(schedule.earliest_start(operation, device),
+                                  SimTime(0) - levels.bottom_level[operation], operation, device));
       }
     }
     const auto& [start, level, operation, device] = best;
@@ -38,12 +39,12 @@ BaselineResult etf(const CostTable& costs, Executor& executor) {
       if (--missing_inputs[successor.index()] == 0) ready.push_back(successor);
     }
   }
-  BaselineResult result;
-  result.assignment = schedule.assignment();
-  result.order = schedule.order();
-  result.makespan = executor.run(result.assignment, result.order);
-  result.evaluations = 1;
-  return result;
+  return schedule;
+}
+
+BaselineResult etf(const CostTable& costs, Executor& executor) {
+  const PartialSchedule schedule = etf_schedule(costs);
+  return cost_of(executor, schedule.assignment(), schedule.order());
 }
 
 }  // namespace doppler

@@ -6,11 +6,14 @@
 #include "common/cost_table.h"
 #include "common/executor.h"
 #include "sim/baseline_result.h"
+#include "sim/partial_schedule.h"
 
 namespace doppler {
 
 // Deterministic: equal starts go to the larger bottom level, then to the smaller operation id, then
 // to the smaller device id.
+PartialSchedule etf_schedule(const CostTable& costs);
+
 BaselineResult etf(const CostTable& costs, Executor& executor);
 
 }  // namespace doppler

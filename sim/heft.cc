@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/levels.h"
+#include "sim/device_choices.h"
 
 namespace doppler {
 namespace {
@@ -39,17 +40,18 @@ PartialSchedule heft_schedule(const CostTable& costs) {
     return levels.bottom_level[a] > levels.bottom_level[b];
   });
 
+  const DeviceChoices choices(costs);
   PartialSchedule schedule(costs);
   for (OperationId operation : by_rank) {
     DeviceId device;
     SimTime start;
     SimTime end = SimTime::max();
-    for (std::int32_t d = 0; d < costs.device_count(); ++d) {
-      const SimTime candidate = schedule.earliest_inserted_start(operation, DeviceId(d));
-      const SimTime candidate_end = candidate + costs.compute(operation, DeviceId(d));
+    for (DeviceId candidate : choices.of(operation)) {
+      const SimTime candidate_start = schedule.earliest_inserted_start(operation, candidate);
+      const SimTime candidate_end = candidate_start + costs.compute(operation, candidate);
       if (candidate_end < end) {
-        device = DeviceId(d);
-        start = candidate;
+        device = candidate;
+        start = candidate_start;
         end = candidate_end;
       }
     }
@@ -60,12 +62,7 @@ PartialSchedule heft_schedule(const CostTable& costs) {
 
 BaselineResult heft(const CostTable& costs, Executor& executor) {
   const PartialSchedule schedule = heft_schedule(costs);
-  BaselineResult result;
-  result.assignment = schedule.assignment();
-  result.order = schedule.order();
-  result.makespan = executor.run(result.assignment, result.order);
-  result.evaluations = 1;
-  return result;
+  return cost_of(executor, schedule.assignment(), schedule.order());
 }
 
 }  // namespace doppler

@@ -33,9 +33,13 @@ SimTime PartialSchedule::earliest_start(OperationId operation, DeviceId device) 
 SimTime PartialSchedule::earliest_inserted_start(OperationId operation, DeviceId device) const {
   const SimTime length = costs_->compute(operation, device);
   SimTime start = inputs_ready(operation, device);
-  for (const auto& [busy_start, busy_end] : busy_[device.index()]) {
-    if (start + length <= busy_start) break;
-    start = std::max(start, busy_end);
+  // Intervals do not overlap, so that their ends rise too: those that end before the inputs are
+  // there leave no gap.
+  const std::vector<Interval>& busy = busy_[device.index()];
+  auto next = std::partition_point(
+      busy.begin(), busy.end(), [&](const Interval& interval) { return interval.second <= start; });
+  for (; next != busy.end() && start + length > next->first; ++next) {
+    start = std::max(start, next->second);
   }
   return start;
 }

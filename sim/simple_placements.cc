@@ -4,38 +4,43 @@
 
 #include "common/check.h"
 #include "common/random.h"
+#include "sim/device_choices.h"
 
 namespace doppler {
 namespace {
 
 BaselineResult evaluate(const CostTable& costs, Executor& executor, Assignment assignment) {
-  BaselineResult result;
-  result.order = costs.graph().topological_order();
-  result.makespan = executor.run(assignment, result.order);
-  result.assignment = std::move(assignment);
-  result.evaluations = 1;
-  return result;
+  return cost_of(executor, std::move(assignment), costs.graph().topological_order());
 }
 
 }  // namespace
 
 BaselineResult one_device(const CostTable& costs, Executor& executor) {
-  return evaluate(costs, executor, Assignment(costs.graph().operation_count(), DeviceId(0)));
+  const DeviceChoices choices(costs);
+  Assignment assignment;
+  for (std::size_t i = 0; i < costs.graph().operation_count(); ++i) {
+    assignment.push_back(choices.of(OperationId(static_cast<std::int32_t>(i))).front());
+  }
+  return evaluate(costs, executor, std::move(assignment));
 }
 
 BaselineResult round_robin_by_id(const CostTable& costs, Executor& executor) {
+  const DeviceChoices choices(costs);
   Assignment assignment;
   for (std::size_t i = 0; i < costs.graph().operation_count(); ++i) {
-    assignment.push_back(DeviceId(static_cast<std::int32_t>(i) % costs.device_count()));
+    const auto devices = choices.of(OperationId(static_cast<std::int32_t>(i)));
+    assignment.push_back(devices[i % devices.size()]);
   }
   return evaluate(costs, executor, std::move(assignment));
 }
 
 BaselineResult round_robin_topological(const CostTable& costs, Executor& executor) {
+  const DeviceChoices choices(costs);
   Assignment assignment(costs.graph().operation_count());
-  std::int32_t position = 0;
+  std::size_t position = 0;
   for (OperationId operation : costs.graph().topological_order()) {
-    assignment[operation] = DeviceId(position++ % costs.device_count());
+    const auto devices = choices.of(operation);
+    assignment[operation] = devices[position++ % devices.size()];
   }
   return evaluate(costs, executor, std::move(assignment));
 }
@@ -46,20 +51,17 @@ BaselineResult random_placement(const CostTable& costs, Executor& executor, std:
   RandomStream random(seed);
   BaselineResult best;
   best.order = costs.graph().topological_order();
-  best.makespan = SimTime::max();
   best.evaluations = samples;
   double sum = 0;
-  Assignment assignment(costs.graph().operation_count());
+  const DeviceChoices choices(costs);
   for (std::int64_t sample = 0; sample < samples; ++sample) {
-    for (DeviceId& device : assignment) {
-      device = DeviceId(static_cast<std::int32_t>(
-          random.next_below(static_cast<std::uint64_t>(costs.device_count()))));
-    }
+    Assignment assignment = choices.draw(random);
     const SimTime makespan = executor.run(assignment, best.order);
     sum += static_cast<double>(makespan.ticks());
-    if (makespan < best.makespan) {
+    if (best.assignment.empty() || best.improved_by(makespan, executor.feasible())) {
       best.makespan = makespan;
-      best.assignment = assignment;
+      best.feasible = executor.feasible();
+      best.assignment = std::move(assignment);
     }
   }
   best.mean_makespan_ticks = sum / static_cast<double>(samples);

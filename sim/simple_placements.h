@@ -10,10 +10,12 @@
 
 namespace doppler {
 
-// Everything on device 0.
+// Everything on device 0, but for what may not be there: that goes to the first device it may run
+// on.
 BaselineResult one_device(const CostTable& costs, Executor& executor);
 
-// Operation id modulo devices; or its position in the topological order modulo devices.
+// Operation id modulo devices; or its position in the topological order modulo devices. The devices
+// are those that the operation may run on.
 BaselineResult round_robin_by_id(const CostTable& costs, Executor& executor);
 BaselineResult round_robin_topological(const CostTable& costs, Executor& executor);
 
