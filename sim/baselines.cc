@@ -2,63 +2,85 @@
 
 #include <array>
 #include <chrono>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "common/check.h"
 #include "common/error.h"
 #include "common/nearest_name.h"
 #include "sim/critical_path.h"
+#include "sim/enum_opt.h"
 #include "sim/etf.h"
 #include "sim/heft.h"
+#include "sim/peft.h"
 #include "sim/simple_placements.h"
 
 namespace doppler {
 namespace {
 
-using Run = BaselineResult (*)(const CostTable&, Executor&, const BaselineOptions&);
+using Executors = std::span<Executor* const>;
+using Run = BaselineResult (*)(const CostTable&, Executors, const BaselineOptions&);
 
 struct Baseline {
   BaselineInfo info;
   Run run;
 };
 
+// One that has nothing to choose.
+template <BaselineResult (*baseline)(const CostTable&, Executor&)>
+BaselineResult run_plain(const CostTable& costs, Executors executors, const BaselineOptions&) {
+  return baseline(costs, *executors[0]);
+}
+
+BaselineResult run_random(const CostTable& costs, Executors executors,
+                          const BaselineOptions& options) {
+  return random_placement(costs, *executors[0], options.seed, options.random_samples);
+}
+
+BaselineResult run_critical_path(const CostTable& costs, Executors executors,
+                                 const BaselineOptions& options) {
+  return critical_path(costs, *executors[0], options.seed, options.critical_path_tries);
+}
+
+BaselineResult run_local_search(const CostTable& costs, Executors executors,
+                                const BaselineOptions& options) {
+  return local_search(costs, executors,
+                      {.seed = options.seed,
+                       .evaluations = options.local_search_evaluations,
+                       .seconds = options.local_search_seconds,
+                       .target = options.local_search_target,
+                       .on_progress = options.on_search_progress});
+}
+
+BaselineResult run_exhaustive(const CostTable& costs, Executors executors,
+                              const BaselineOptions& options) {
+  std::optional<BaselineResult> result = exhaustive(costs, *executors[0], options.exhaustive);
+  if (!result) {
+    throw ConfigError("graph " + costs.graph().name() +
+                      ": exhaustive search has not seen everything after " +
+                      std::to_string(options.exhaustive.limit) +
+                      " assignments; it is for tiny graphs, or needs a higher limit");
+  }
+  return std::move(*result);
+}
+
 constexpr std::array kBaselines = {
-    Baseline{{"one-device", "everything on device 0"},
-             [](const CostTable& costs, Executor& executor, const BaselineOptions&) {
-               return one_device(costs, executor);
-             }},
-    Baseline{{"random", "best and mean of uniform assignments"},
-             [](const CostTable& costs, Executor& executor, const BaselineOptions& options) {
-               return random_placement(costs, executor, options.seed, options.random_samples);
-             }},
-    Baseline{{"round-robin", "operation id modulo devices"},
-             [](const CostTable& costs, Executor& executor, const BaselineOptions&) {
-               return round_robin_by_id(costs, executor);
-             }},
+    Baseline{{"one-device", "everything on device 0"}, run_plain<one_device>},
+    Baseline{{"random", "best and mean of uniform assignments"}, run_random},
+    Baseline{{"round-robin", "operation id modulo devices"}, run_plain<round_robin_by_id>},
     Baseline{{"round-robin-topological", "position in topological order modulo devices"},
-             [](const CostTable& costs, Executor& executor, const BaselineOptions&) {
-               return round_robin_topological(costs, executor);
-             }},
+             run_plain<round_robin_topological>},
     Baseline{{"critical-path", "largest bottom level first, on the device of the earliest start"},
-             [](const CostTable& costs, Executor& executor, const BaselineOptions& options) {
-               return critical_path(costs, executor, options.seed, options.critical_path_tries);
-             }},
+             run_critical_path},
     Baseline{
         {"heft", "largest upward rank first, on the device of the earliest end, with insertion"},
-        [](const CostTable& costs, Executor& executor, const BaselineOptions&) {
-          return heft(costs, executor);
-        }},
-    Baseline{{"etf", "the operation and device with the earliest start first"},
-             [](const CostTable& costs, Executor& executor, const BaselineOptions&) {
-               return etf(costs, executor);
-             }},
-    Baseline{{"local-search", "simulated annealing from several starts"},
-             [](const CostTable& costs, Executor& executor, const BaselineOptions& options) {
-               return local_search(costs, executor,
-                                   {.seed = options.seed,
-                                    .evaluations = options.local_search_evaluations,
-                                    .seconds = options.local_search_seconds});
-             }},
+        run_plain<heft>},
+    Baseline{{"etf", "the operation and device with the earliest start first"}, run_plain<etf>},
+    Baseline{{"peft", "HEFT with a look at what successors will need"}, run_plain<peft>},
+    Baseline{{"enum-opt", "group by group, the even assignment with the least transfers"},
+             run_plain<enum_opt>},
+    Baseline{{"local-search", "simulated annealing from several starts"}, run_local_search},
 };
 
 constexpr auto kInfos = [] {
@@ -67,26 +89,39 @@ constexpr auto kInfos = [] {
   return infos;
 }();
 
+Run find_run(const std::string& name) {
+  for (const Baseline& baseline : kBaselines) {
+    if (name == baseline.info.name) return baseline.run;
+  }
+  if (name == kExhaustiveInfo.name) return run_exhaustive;
+  std::vector<std::string> known;
+  for (const BaselineInfo& info : baselines()) known.emplace_back(info.name);
+  known.emplace_back(kExhaustiveInfo.name);
+  throw ConfigError("algorithm '" + name + "' is not known" + suggest_name(name, known));
+}
+
 }  // namespace
 
 std::span<const BaselineInfo> baselines() {
   return kInfos;
 }
 
+BaselineResult run_baseline(const std::string& name, const CostTable& costs, Executors executors,
+                            const BaselineOptions& options) {
+  DP_CHECK_GE(executors.size(), 1U);
+  const Run run = find_run(name);
+  const auto begin = std::chrono::steady_clock::now();
+  BaselineResult result = run(costs, executors, options);
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+  result.name = name;
+  result.seconds = passed.count();
+  return result;
+}
+
 BaselineResult run_baseline(const std::string& name, const CostTable& costs, Executor& executor,
                             const BaselineOptions& options) {
-  for (const Baseline& baseline : kBaselines) {
-    if (name != baseline.info.name) continue;
-    const auto begin = std::chrono::steady_clock::now();
-    BaselineResult result = baseline.run(costs, executor, options);
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-    result.name = name;
-    result.seconds = passed.count();
-    return result;
-  }
-  std::vector<std::string> known;
-  for (const BaselineInfo& info : baselines()) known.emplace_back(info.name);
-  throw ConfigError("algorithm '" + name + "' is not known" + suggest_name(name, known));
+  const std::array<Executor*, 1> executors = {&executor};
+  return run_baseline(name, costs, executors, options);
 }
 
 }  // namespace doppler

@@ -1,204 +1,230 @@
 #include "sim/local_search.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <cmath>
-#include <map>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <thread>
 #include <utility>
-#include <vector>
 
 #include "common/check.h"
 #include "common/levels.h"
 #include "common/random.h"
-#include "common/symmetry.h"
+#include "sim/annealer.h"
 #include "sim/critical_path.h"
+#include "sim/device_choices.h"
+#include "sim/etf.h"
 #include "sim/heft.h"
+#include "sim/operation_groups.h"
+#include "sim/search_monitor.h"
+#include "sim/search_schedule.h"
 
 namespace doppler {
 namespace {
 
-// The temperature falls from the first to the last, as shares of the makespan at the start of an
-// annealing.
-constexpr double kFirstTemperature = 0.02;
-constexpr double kLastTemperature = 0.0002;
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
 
-class Annealer {
+class LocalSearch {
  public:
-  Annealer(const CostTable& costs, Executor& executor, const LocalSearchOptions& options)
-      : graph_(costs.graph()),
-        devices_(static_cast<std::uint64_t>(costs.device_count())),
-        executor_(executor),
+  LocalSearch(const CostTable& costs, std::span<Executor* const> executors,
+              const LocalSearchOptions& options)
+      : costs_(costs),
+        executors_(executors),
         options_(options),
-        random_(derive_seed({options.seed, 0x10ca15ea})),
-        begin_(std::chrono::steady_clock::now()) {
-    const SymmetryClasses classes = symmetry_classes(graph_);
-    const IdVector<OperationId, std::int32_t> depths = operation_depths(graph_);
-    std::map<std::pair<std::int32_t, std::int32_t>, std::vector<OperationId>> groups;
-    for (std::size_t i = 0; i < graph_.operation_count(); ++i) {
-      const OperationId id(static_cast<std::int32_t>(i));
-      groups[{depths[id], classes.class_of[id]}].push_back(id);
+        begin_(Clock::now()),
+        choices_(costs),
+        groups_(symmetry_groups(costs.graph())),
+        random_(derive_seed({options.seed, 0x57a27})) {
+    if (choices_.free_operations().empty()) return;
+    for (std::size_t t = 0; t < executors.size(); ++t) {
+      annealers_.push_back(std::make_unique<Annealer>(costs, choices_, groups_, *executors[t],
+                                                      monitor_,
+                                                      derive_seed({options.seed, 0x10ca15ea, t})));
     }
-    for (auto& [key, members] : groups) {
-      if (members.size() > 1) groups_.push_back(std::move(members));
-    }
-    best_.makespan = SimTime::max();
-    best_.order = graph_.topological_order();
   }
 
-  BaselineResult run(const std::vector<Assignment>& starts) {
-    double begin = 0;
-    for (std::size_t i = 0; i < starts.size() && !over(); ++i) {
-      const double end = static_cast<double>(i + 1) / static_cast<double>(starts.size());
-      anneal(starts[i], begin, end);
-      begin = end;
+  BaselineResult run() {
+    evaluate_starts();
+    const SearchSchedule schedule(evaluations_per_thread(), choices_.free_operations().size());
+    for (int round = 0; round < schedule.rounds() && !annealers_.empty() && !over(); ++round) {
+      run_round(schedule, round);
     }
-    return std::move(best_);
+    BaselineResult result;
+    result.assignment = best_.assignment;
+    result.order = best_.order;
+    result.makespan = best_.makespan;
+    result.feasible = best_.feasible;
+    result.evaluations = monitor_.evaluations();
+    return result;
   }
 
  private:
-  // The used share of the budget, 1 at its end.
-  double progress() {
-    if (options_.seconds > 0) {
-      // A look at the clock costs as much as a part of a small simulation.
-      if (best_.evaluations % 64 == 0) {
-        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
-        clock_progress_ = std::min(1.0, passed.count() / options_.seconds);
+  bool by_time() const { return options_.seconds > 0; }
+  double used_share() const {
+    if (!by_time()) {
+      return static_cast<double>(monitor_.evaluations()) /
+             static_cast<double>(options_.evaluations);
+    }
+    return Seconds(Clock::now() - begin_).count() / options_.seconds;
+  }
+  bool over() {
+    if (options_.stop.stop_requested() || monitor_.best() <= options_.target) {
+      monitor_.request_stop();
+    }
+    return monitor_.stop_requested() || used_share() >= 1;
+  }
+
+  void evaluate_starts() {
+    const PartialSchedule heft = heft_schedule(costs_);
+    default_order_ = heft.order();
+    for (const SearchStart& start : options_.starts) add_start(start);
+    add_start({heft.assignment(), heft.order()});
+    const PartialSchedule path = critical_path_schedule(costs_, compute_levels(costs_), random_);
+    add_start({path.assignment(), path.order()});
+    const PartialSchedule earliest = etf_schedule(costs_);
+    add_start({earliest.assignment(), earliest.order()});
+    evaluation_seconds_ = evaluation_time_.count() / static_cast<double>(starts_.size());
+    std::stable_sort(starts_.begin(), starts_.end(),
+                     [](const SearchPoint& a, const SearchPoint& b) { return a.better_than(b); });
+  }
+
+  void add_start(const SearchStart& start) {
+    if (!starts_.empty() && over()) return;
+    starts_.push_back(evaluate(start));
+  }
+
+  SearchPoint evaluate(const SearchStart& start) {
+    SearchPoint point;
+    point.assignment = start.assignment;
+    point.order = start.order.empty() ? default_order_ : start.order;
+    const Clock::time_point before = Clock::now();
+    point.makespan = executors_[0]->run(point.assignment, point.order);
+    evaluation_time_ += Clock::now() - before;
+    point.feasible = executors_[0]->feasible();
+    monitor_.add_evaluations(1);
+    keep(point);
+    return point;
+  }
+
+  void keep(const SearchPoint& point) {
+    if (!point.assignment.empty() && (best_.assignment.empty() || point.better_than(best_))) {
+      best_ = point;
+    }
+    if (best_.feasible) monitor_.lower_best(best_.makespan);
+  }
+
+  // An estimate where the budget is in seconds.
+  double evaluations_per_thread() const {
+    if (!by_time()) {
+      return static_cast<double>(options_.evaluations) / static_cast<double>(executors_.size());
+    }
+    return options_.seconds / evaluation_seconds_;
+  }
+
+  AnnealingPlan plan_of(const SearchSchedule& schedule, int round, std::size_t thread) const {
+    AnnealingPlan plan;
+    const double slot = static_cast<double>(starts_.front().makespan.ticks()) *
+                        costs_.device_count() /
+                        static_cast<double>(starts_.front().assignment.size());
+    const SearchTemperatures temperatures = schedule.temperatures(round);
+    plan.first_temperature = slot * temperatures.first;
+    plan.last_temperature = slot * temperatures.last;
+    if (by_time()) {
+      plan.begin = Clock::now();
+      plan.end = begin_ + std::chrono::duration_cast<Clock::duration>(
+                              Seconds(options_.seconds) * (round + 1) / schedule.rounds());
+      return plan;
+    }
+    // A share of what is left, so that the sum is exact whatever the starts have cost.
+    const auto threads = static_cast<std::int64_t>(executors_.size());
+    const std::int64_t left = options_.evaluations - monitor_.evaluations();
+    const std::int64_t share = left / (schedule.rounds() - round);
+    plan.evaluations = share / threads + (static_cast<std::int64_t>(thread) < share % threads);
+    return plan;
+  }
+
+  void run_round(const SearchSchedule& schedule, int round) {
+    std::vector<SearchPoint> points;
+    for (std::size_t t = 0; t < annealers_.size(); ++t) {
+      points.push_back(schedule.from_starts(round)
+                           ? next_start(static_cast<std::size_t>(round) * annealers_.size() + t)
+                           : best_);
+    }
+    std::vector<AnnealingPlan> plans;
+    for (std::size_t t = 0; t < annealers_.size(); ++t) {
+      plans.push_back(plan_of(schedule, round, t));
+    }
+    std::vector<std::exception_ptr> failures(annealers_.size());
+    const auto work = [&](std::size_t t, const std::function<void()>& report) {
+      try {
+        if (plans[t].evaluations > 0 || by_time()) {
+          annealers_[t]->anneal(points[t], plans[t], report);
+        }
+      } catch (...) {
+        failures[t] = std::current_exception();
+        monitor_.request_stop();
       }
-      return clock_progress_;
-    }
-    return static_cast<double>(best_.evaluations) / static_cast<double>(options_.evaluations);
-  }
-  bool over() { return best_.evaluations > 0 && progress() >= 1; }
-
-  SimTime evaluate() {
-    ++best_.evaluations;
-    const SimTime makespan = executor_.run(current_, best_.order);
-    if (makespan < best_.makespan) {
-      best_.makespan = makespan;
-      best_.assignment = current_;
-    }
-    return makespan;
-  }
-
-  void anneal(const Assignment& start, double begin, double end) {
-    current_ = start;
-    SimTime makespan = evaluate();
-    if (devices_ == 1) return;  // there is no other assignment
-    const auto scale = static_cast<double>(makespan.ticks());
-    while (true) {
-      const double now = progress();
-      if (now >= end || now >= 1) return;
-      const double share = std::clamp((now - begin) / (end - begin), 0.0, 1.0);
-      const double temperature =
-          scale * kFirstTemperature * std::pow(kLastTemperature / kFirstTemperature, share);
-      undo_.clear();
-      move();
-      if (undo_.empty()) continue;
-      const SimTime next = evaluate();
-      const auto loss = static_cast<double>((next - makespan).ticks());
-      if (loss <= 0 || random_.next_unit() < std::exp(-loss / temperature)) {
-        makespan = next;
-        continue;
+    };
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t t = 1; t < annealers_.size(); ++t) {
+        threads.emplace_back([&work, t] { work(t, [] {}); });
       }
-      for (std::size_t i = undo_.size(); i-- > 0;) current_[undo_[i].first] = undo_[i].second;
+      work(0, [this] { report(); });
     }
-  }
-
-  void set(OperationId operation, DeviceId device) {
-    if (current_[operation] == device) return;
-    undo_.emplace_back(operation, current_[operation]);
-    current_[operation] = device;
-  }
-  OperationId any_operation() {
-    return OperationId(static_cast<std::int32_t>(random_.next_below(graph_.operation_count())));
-  }
-  DeviceId any_device() {
-    return DeviceId(static_cast<std::int32_t>(random_.next_below(devices_)));
-  }
-
-  void move() {
-    const double kind = random_.next_unit();
-    if (kind < 0.45) {
-      set(any_operation(), any_device());
-    } else if (kind < 0.7) {
-      swap_two();
-    } else if (kind < 0.9 || groups_.empty()) {
-      join_neighbour();
-    } else {
-      deal_out(groups_[random_.next_below(groups_.size())]);
+    for (const std::exception_ptr& failure : failures) {
+      if (failure) std::rethrow_exception(failure);
     }
+    for (const std::unique_ptr<Annealer>& annealer : annealers_) keep(annealer->best());
   }
 
-  void swap_two() {
-    // Within a group a swap keeps the load of every device, so it is tried more often than chance
-    // would.
-    OperationId a = any_operation();
-    OperationId b = any_operation();
-    if (!groups_.empty() && random_.next_below(2) == 0) {
-      const std::vector<OperationId>& group = groups_[random_.next_below(groups_.size())];
-      a = group[random_.next_below(group.size())];
-      b = group[random_.next_below(group.size())];
-    }
-    const DeviceId device = current_[a];
-    set(a, current_[b]);
-    set(b, device);
+  // The starts by rising cost; when all are used up, new ones of the critical path's ties.
+  SearchPoint next_start(std::size_t number) {
+    if (number < starts_.size() || over()) return starts_[number % starts_.size()];
+    const PartialSchedule path = critical_path_schedule(costs_, compute_levels(costs_), random_);
+    return evaluate({path.assignment(), path.order()});
   }
 
-  void join_neighbour() {
-    const OperationId operation = any_operation();
-    const auto before = graph_.predecessors(operation);
-    const auto behind = graph_.successors(operation);
-    if (before.empty() && behind.empty()) return;
-    const std::size_t choice = random_.next_below(before.size() + behind.size());
-    const OperationId neighbour =
-        choice < before.size() ? before[choice] : behind[choice - before.size()];
-    set(operation, current_[neighbour]);
+  void report() {
+    over();
+    if (!options_.on_progress) return;
+    options_.on_progress({.fraction = std::min(1.0, used_share()),
+                          .evaluations = monitor_.evaluations(),
+                          .best = monitor_.best()});
   }
 
-  void deal_out(std::vector<OperationId>& group) {
-    for (std::size_t i = group.size(); i > 1; --i) {
-      std::swap(group[i - 1], group[random_.next_below(i)]);
-    }
-    const std::uint64_t first = random_.next_below(devices_);
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      set(group[i], DeviceId(static_cast<std::int32_t>((first + i) % devices_)));
-    }
-  }
-
-  const Graph& graph_;
-  const std::uint64_t devices_;
-  Executor& executor_;
-  const LocalSearchOptions options_;
+  const CostTable& costs_;
+  const std::span<Executor* const> executors_;
+  const LocalSearchOptions& options_;
+  const Clock::time_point begin_;
+  const DeviceChoices choices_;
+  const std::vector<std::vector<OperationId>> groups_;
   RandomStream random_;
-  const std::chrono::steady_clock::time_point begin_;
-  double clock_progress_ = 0;
-  std::vector<std::vector<OperationId>>
-      groups_;  // of one symmetry class and depth, two or more each
-  Assignment current_;
-  std::vector<std::pair<OperationId, DeviceId>> undo_;  // of the last move, in order
-  BaselineResult best_;
+  SearchMonitor monitor_;
+  std::vector<std::unique_ptr<Annealer>> annealers_;  // one a thread; none: nothing to decide
+  std::vector<OperationId> default_order_;
+  std::vector<SearchPoint> starts_;  // by rising cost
+  SearchPoint best_;
+  Seconds evaluation_time_{0};     // of all starts
+  double evaluation_seconds_ = 0;  // of one, on average
 };
 
 }  // namespace
 
-BaselineResult local_search(const CostTable& costs, Executor& executor,
+BaselineResult local_search(const CostTable& costs, std::span<Executor* const> executors,
                             const LocalSearchOptions& options) {
   DP_CHECK_GE(options.evaluations, 1);
-  DP_CHECK_GE(options.restarts, 1);
-  RandomStream random(derive_seed({options.seed, 0x57a27}));
-  std::vector<Assignment> starts = {heft_schedule(costs).assignment()};
-  if (options.restarts > 1) {
-    starts.push_back(critical_path_schedule(costs, compute_levels(costs), random).assignment());
-  }
-  while (starts.size() < static_cast<std::size_t>(options.restarts)) {
-    Assignment assignment(costs.graph().operation_count());
-    for (DeviceId& device : assignment) {
-      device = DeviceId(static_cast<std::int32_t>(
-          random.next_below(static_cast<std::uint64_t>(costs.device_count()))));
-    }
-    starts.push_back(std::move(assignment));
-  }
-  return Annealer(costs, executor, options).run(starts);
+  DP_CHECK_GE(executors.size(), 1U);
+  return LocalSearch(costs, executors, options).run();
+}
+
+BaselineResult local_search(const CostTable& costs, Executor& executor,
+                            const LocalSearchOptions& options) {
+  const std::array<Executor*, 1> executors = {&executor};
+  return local_search(costs, executors, options);
 }
 
 }  // namespace doppler

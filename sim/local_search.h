@@ -1,27 +1,55 @@
 // Simulated annealing on the assignment: what search alone reaches with the same simulator. The
-// baseline that learning has to be compared with at equal numbers of simulations.
+// baseline that learning has to be compared with at equal numbers of simulations, and a way to
+// refine what a policy has found.
 #ifndef DOPPLER_SIM_LOCAL_SEARCH_H_
 #define DOPPLER_SIM_LOCAL_SEARCH_H_
 
 #include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <vector>
 
+#include "common/assignment.h"
 #include "common/cost_table.h"
 #include "common/executor.h"
+#include "common/ids.h"
 #include "sim/baseline_result.h"
 
 namespace doppler {
 
-struct LocalSearchOptions {
-  std::uint64_t seed = 1;
-  std::int64_t evaluations = 100000;  // executor runs, >= 1; deterministic
-  double seconds = 0;         // > 0: runs for that long instead, and is then not deterministic
-  std::int64_t restarts = 4;  // annealings that share the budget, >= 1
+struct SearchStart {
+  Assignment assignment;           // [operations], every device allowed
+  std::vector<OperationId> order;  // [operations], or empty: by decreasing bottom level
 };
 
-// Anneals from HEFT's assignment, from the critical path's and from random ones, one after the
-// other, and keeps the best assignment ever seen. Moves: another device for one operation; two
-// operations swap devices; an operation joins a neighbour; the operations of one symmetry class and
-// depth are dealt out anew.
+struct SearchProgress {
+  double fraction = 0;           // of the budget
+  std::int64_t evaluations = 0;  // so far, of all threads
+  SimTime best;                  // so far, of all threads
+};
+
+struct LocalSearchOptions {
+  std::uint64_t seed = 1;
+  std::int64_t evaluations = 100000;     // executor runs of all threads together, >= 1
+  double seconds = 0;                    // > 0: runs for that long instead; not deterministic
+  std::vector<SearchStart> starts = {};  // to begin from, besides those of the list schedulers
+  SimTime target = SimTime(-1);  // stops as soon as the best is no larger, a bound for instance
+  std::stop_token stop = {};     // stops early and returns the best so far
+  // Called now and then by the thread that called local_search().
+  std::function<void(const SearchProgress&)> on_progress = {};
+};
+
+// Begins from the given starts, from HEFT's assignment, from the critical path's and from ETF's,
+// and keeps the best assignment ever seen; an infeasible one only where there is no other. The
+// budget is divided into rounds: anneals from the starts in turn, then anneals at lower temperature
+// from the best so far. Moves: search_moves.h. Energy and temperatures: annealer.h.
+//
+// Runs a thread for each of `executors`, which must be alike. With evaluations as budget the result
+// is a function of the seed and of the number of executors.
+BaselineResult local_search(const CostTable& costs, std::span<Executor* const> executors,
+                            const LocalSearchOptions& options);
+
 BaselineResult local_search(const CostTable& costs, Executor& executor,
                             const LocalSearchOptions& options);
 
