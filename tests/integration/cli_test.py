@@ -186,6 +186,69 @@ class GraphVerb(CliTest):
                           "--jsno is no option; did you mean '--json'?")
 
 
+class Formats(CliTest):
+    """Graphs in the formats of others; what each reader makes of a file is tested with the readers."""
+
+    # Tasks of 3 and 4 units between two dummies.
+    STG = "2\n0 0 0\n1 3 1 0\n2 4 1 1\n3 0 1 2\n"
+    PIPEDREAM = (
+        "node1 -- Conv2d(3, 64) -- forward_compute_time=2.0, backward_compute_time=4.0, "
+        "activation_size=1000.0, parameter_size=10.0\n"
+        "node2 -- ReLU() -- forward_compute_time=1.0, backward_compute_time=0.5, "
+        "activation_size=1000.0, parameter_size=0.0\n"
+        "\tnode1 -- node2\n"
+    )
+
+    def test_the_format_is_told_by_the_content(self):
+        result = run("graph", "check", self.write("a.txt", self.STG))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("2 operations, 1 edges, 0 inputs, 0 warnings", result.stdout)
+
+    def test_the_format_can_be_forced(self):
+        stg = self.write("a.stg", self.STG)
+        self.assert_fails(run("graph", "check", stg, "--format", "text"), BAD_INPUT, "a.stg:")
+        self.assert_fails(run("graph", "check", stg, "--format", "sgt"), BAD_INPUT,
+                          "did you mean 'stg'?")
+
+    def test_what_is_no_graph_is_refused_with_the_formats(self):
+        self.assert_fails(run("graph", "check", self.write("a.xml", "<graph/>")), BAD_INPUT,
+                          "a.xml:1:1: format: ", "pipedream", "--format")
+
+    def test_show_of_measured_costs(self):
+        profile = self.write("p.txt", self.PIPEDREAM)
+        report = json.loads(run("graph", "show", profile, "--json", "--devices", "2").stdout)
+        self.assertEqual(report["costs"], "physical")
+        self.assertAlmostEqual(report["total_work_seconds"], 0.003)
+        self.assertEqual(report["parallelism"], 1)
+        self.assertAlmostEqual(report["lower_bounds"][0]["makespan_seconds"], 0.003)
+        self.assertEqual((report["edge_bytes"], report["input_bytes"]), (1000, 10))
+
+    def test_convert_to_dot_and_back_keeps_the_graph(self):
+        dot = self.path / "a.dot"
+        again = self.path / "b.txt"
+        self.assertEqual(run("graph", "convert", self.graph, dot).returncode, 0)
+        self.assertEqual(run("graph", "convert", dot, again).returncode, 0)
+        self.assertEqual(again.read_text().splitlines()[2:],
+                         self.graph.read_text().splitlines()[2:])
+
+    def test_convert_to_durations(self):
+        profile = self.write("p.graph", self.PIPEDREAM)
+        text = self.path / "p.txt"
+        result = run("graph", "convert", profile, text, "--durations")
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertIn("--bytes-per-second", result.stderr)
+        result = run("graph", "convert", profile, text, "--durations", "--bytes-per-second", "1e9")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        # 2 ms and 1000 bytes at 1 GB/s, in picoseconds.
+        self.assertEqual(text.read_text().splitlines()[4], "2000000000,1000000,Conv2d")
+        self.assertEqual(run("graph", "check", text).returncode, 0)
+
+    def test_flags_that_make_no_sense_are_refused(self):
+        stg = self.write("a.stg", self.STG)
+        self.assert_fails(run("graph", "show", stg, "--dimension", "batch"), BAD_INPUT, "NAME=SIZE")
+        self.assert_fails(run("graph", "convert", stg, "-", "--to", "gif"), BAD_INPUT, "--to")
+
+
 class Simulate(CliTest):
     def simulate(self, *arguments, **options):
         return run("simulate", self.graph, "--reference", "--devices", "2", *arguments, **options)
