@@ -41,9 +41,8 @@ std::vector<double> touched_bytes(const Graph& graph) {
 }
 
 SimTime compute_time(const Operation& operation, const Device& device, double bytes) {
-  for (const MeasuredDuration& measured : operation.measured_durations) {
-    if (measured.device_kind == device.kind) return round_seconds(measured.seconds);
-  }
+  const MeasuredDuration* measured = find_duration(operation, device.kind);
+  if (measured != nullptr) return round_seconds(measured->seconds);
   double seconds = operation.flops / device.rate(operation.kind);
   if (device.memory_bandwidth_bytes_per_second > 0) {
     seconds = std::max(seconds, bytes / device.memory_bandwidth_bytes_per_second);
@@ -146,9 +145,7 @@ void CostTable::set_physical_compute(const Topology& topology) {
     for (std::size_t d = 0; d < topology.devices().size(); ++d) {
       const DeviceId device(static_cast<std::int32_t>(d));
       const std::string& kind = topology.device(device).kind;
-      const bool measured =
-          std::any_of(operation.measured_durations.begin(), operation.measured_durations.end(),
-                      [&](const MeasuredDuration& m) { return m.device_kind == kind; });
+      const bool measured = find_duration(operation, kind) != nullptr;
       if (!measured && !operation.measured_durations.empty() && operation.flops == 0 &&
           allowed(id, device)) {
         throw ConfigError(describe(*graph_, id) + ": states measured durations, but none for '" +

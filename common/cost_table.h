@@ -3,8 +3,8 @@
 // read nothing else.
 //
 // Physical costs. An operation takes on a device, in seconds,
-//   its measured duration for the kind of the device, where the graph states one (it holds all that
-//   the operation takes there); else
+//   its measured duration for the kind of the device, else for any kind (kAnyDeviceKind), where the
+//   graph states one (it holds all that the operation takes there); else
 //   launch overhead + max(FLOPs / rate(kind), bytes / memory bandwidth), the bytes being those of
 //   its inputs (edges and input tensors) and of its output.
 // An operation of kind "input" without predecessors is there from the start: it takes no time. An

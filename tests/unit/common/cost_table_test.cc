@@ -105,6 +105,18 @@ TEST(CostTable, AMeasuredDurationIsTakenAsItIs) {
   EXPECT_EQ(compute(costs, 0, 2), SimTime(kSecond / 2));  // none for "fast": 4e9 / 8e9
 }
 
+TEST(CostTable, ADurationOnAnyKindHoldsWhereNoneIsOfTheDevicesOwn) {
+  GraphBuilder builder("g", CostUnit::kPhysical);
+  Operation measured = operation("matmul", 0, 0);
+  measured.measured_durations = {{.device_kind = "*", .seconds = 0.25},
+                                 {.device_kind = "slow", .seconds = 0.5}};
+  builder.add_operation(measured);
+  const Graph graph = builder.build();
+  const CostTable costs = CostTable::physical(graph, make_topology());
+  EXPECT_EQ(compute(costs, 0, 0), SimTime(kSecond / 2));
+  EXPECT_EQ(compute(costs, 0, 2), SimTime(kSecond / 4));  // "fast"
+}
+
 TEST(CostTable, RoundsToTheNearestPicosecond) {
   GraphBuilder builder("g", CostUnit::kPhysical);
   builder.add_operation(operation("add", 0.0030, 0));  // 1.5 ps on d2
