@@ -32,6 +32,8 @@ constexpr std::array kVerbs = {
     Verb{"baseline", "cost the classical schedulers on a graph", "doppler-baseline", nullptr},
     Verb{"simulate", "cost given assignments of a graph", "doppler-simulate", nullptr},
     Verb{"graph", "check, show or generate a graph", "doppler-graph", nullptr},
+    Verb{"topology", "check, show or import the description of a machine", "doppler-topology",
+         nullptr},
     Verb{"inspect", "show what the checkpoints and logs of a run hold", "doppler-inspect", nullptr},
 };
 

@@ -195,8 +195,16 @@ std::string format_number(double value) {
 }
 
 std::string quote(const std::string& text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string quoted = "\"";
   for (char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20) {
+      quoted += "\\x";
+      quoted += kDigits[code >> 4];
+      quoted += kDigits[code & 0xf];
+      continue;
+    }
     if (c == '"' || c == '\\') quoted += '\\';
     quoted += c;
   }

@@ -271,9 +271,9 @@ class Simulate(CliTest):
         self.assert_fails(self.simulate("--assignments", "-", stdin="0,0\n"), BAD_INPUT,
                           "2 device ids, but the graph has 3 operations")
 
-    def test_the_physical_mode_is_refused(self):
+    def test_the_physical_mode_needs_a_topology(self):
         self.assert_fails(run("simulate", self.graph, "--devices", "2", "--assignments", "-"), BAD_INPUT,
-                          "the physical mode needs a topology and is not available in this version")
+                          "needs a topology", "--reference")
 
     def test_flags_are_checked(self):
         self.assert_fails(run("simulate", self.graph, "--devics", "2"), BAD_INPUT,

@@ -73,6 +73,11 @@ TEST(TopologyFile, WritesWhatItReadsBackExactly) {
   const Topology again = parse_topology(format_topology(topology), "again.yaml");
   EXPECT_EQ(again.parts(), topology.parts());
   EXPECT_EQ(again.content_hash(), topology.content_hash());
+  TopologyParts parts = topology.parts();
+  parts.name = "a \"b\" \\ c\n# d: [";
+  parts.devices[0].name = "- x";
+  const Topology odd(parts);
+  EXPECT_EQ(parse_topology(format_topology(odd), "odd.yaml").parts(), parts);
 }
 
 std::string message(const std::string& from, const std::string& to) {
