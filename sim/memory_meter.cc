@@ -36,6 +36,7 @@ MemoryMeter::MemoryMeter(const Graph& graph, const Topology& topology) : graph_(
   for (const Device& device : topology.devices()) {
     capacity_.push_back(device.memory_bytes.value_or(0));
   }
+  for (auto* counts : {&held_, &peak_, &allocated_, &freed_}) counts->assign(devices, 0);
   const std::size_t n = graph.operation_count();
   read_offsets_.assign(n + 1, 0);
   first_read_.push_back(0);
