@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "sim/lower_bounds.h"
-#include "tests/support/progressive_filling.h"
 
 namespace doppler::test {
 namespace {
@@ -159,24 +158,11 @@ class Checker {
   }
 
   void check_fair() const {
-    const std::size_t links = case_.topology->links().size();
-    std::vector<long double> capacities;
-    for (const Link& link : case_.topology->links()) {
-      capacities.push_back(link.bandwidth_bytes_per_second);
-    }
-    for (const SharedGroup& group : case_.topology->groups()) {
-      capacities.push_back(group.capacity_bytes_per_second);
-    }
-    std::vector<Flow> flows;
     for (const TransferRecord& t : e_.transfers) {
       require(t.start == t.requested, "a shared transfer starts at once");
-      Flow flow;
-      flow.begin = static_cast<long double>((t.start + route(t).latency).ticks()) * 1e-12L;
-      flow.bytes = static_cast<long double>(t.bytes);
-      for (LinkId link : route(t).links) flow.resources.push_back(link.index());
-      for (SharedGroupId group : route(t).groups) flow.resources.push_back(links + group.index());
-      flows.push_back(flow);
     }
+    const std::vector<Flow> flows = fair_flows(*case_.topology, e_);
+    const std::vector<long double> capacities = fair_capacities(*case_.topology);
     const std::vector<long double> ends = flow_ends(flows, capacities);
     for (std::size_t i = 0; i < flows.size(); ++i) {
       const auto actual = static_cast<long double>(e_.transfers[i].end.ticks()) * 1e-12L;
@@ -349,6 +335,33 @@ class Checker {
 };
 
 }  // namespace
+
+std::vector<long double> fair_capacities(const Topology& topology) {
+  std::vector<long double> capacities;
+  for (const Link& link : topology.links()) {
+    capacities.push_back(link.bandwidth_bytes_per_second);
+  }
+  for (const SharedGroup& group : topology.groups()) {
+    capacities.push_back(group.capacity_bytes_per_second);
+  }
+  return capacities;
+}
+
+std::vector<Flow> fair_flows(const Topology& topology, const Execution& execution) {
+  std::vector<Flow> flows;
+  for (const TransferRecord& t : execution.transfers) {
+    const Route& route = topology.route(t.from, t.to);
+    Flow flow;
+    flow.begin = static_cast<long double>((t.start + route.latency).ticks()) * 1e-12L;
+    flow.bytes = static_cast<long double>(t.bytes);
+    for (LinkId link : route.links) flow.resources.push_back(link.index());
+    for (SharedGroupId group : route.groups) {
+      flow.resources.push_back(topology.links().size() + group.index());
+    }
+    flows.push_back(flow);
+  }
+  return flows;
+}
 
 std::string find_violation(const ScheduleCase& c, const Execution& execution) {
   try {

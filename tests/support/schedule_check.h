@@ -5,11 +5,13 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "common/cost_table.h"
 #include "common/executor.h"
 #include "common/topology.h"
 #include "sim/physical_options.h"
+#include "tests/support/progressive_filling.h"
 
 namespace doppler::test {
 
@@ -21,6 +23,10 @@ struct ScheduleCase {
   Assignment assignment;
   std::span<const OperationId> order;
 };
+
+// The flows of a recorded execution with fair sharing, and what they share: links, then groups.
+std::vector<Flow> fair_flows(const Topology& topology, const Execution& execution);
+std::vector<long double> fair_capacities(const Topology& topology);
 
 // The first rule that is broken, in words, or "".
 std::string find_violation(const ScheduleCase& c, const Execution& execution);
