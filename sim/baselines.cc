@@ -49,7 +49,9 @@ BaselineResult run_local_search(const CostTable& costs, Executors executors,
                       {.seed = options.seed,
                        .evaluations = options.local_search_evaluations,
                        .seconds = options.local_search_seconds,
+                       .starts = options.local_search_starts,
                        .target = options.local_search_target,
+                       .stop = options.local_search_stop,
                        .on_progress = options.on_search_progress});
 }
 

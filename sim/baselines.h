@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "common/cost_table.h"
 #include "common/executor.h"
@@ -25,6 +27,8 @@ struct BaselineOptions {
   double local_search_seconds = 0;  // > 0: instead of the evaluations
   // Local search stops as soon as it is no slower: a lower bound, for instance.
   SimTime local_search_target = SimTime(-1);
+  std::vector<SearchStart> local_search_starts = {};
+  std::stop_token local_search_stop = {};
   std::function<void(const SearchProgress&)> on_search_progress = {};
   ExhaustiveOptions exhaustive = {};
 };

@@ -11,7 +11,7 @@
 
 namespace doppler {
 
-BaselineResult enum_opt(const CostTable& costs, Executor& executor) {
+EnumOptPlan enum_opt_plan(const CostTable& costs) {
   const Graph& graph = costs.graph();
   const DeviceChoices choices(costs);
   Assignment assignment(graph.operation_count());
@@ -42,7 +42,12 @@ BaselineResult enum_opt(const CostTable& costs, Executor& executor) {
       order.push_back(group[i]);
     }
   }
-  return cost_of(executor, std::move(assignment), std::move(order));
+  return {std::move(assignment), std::move(order)};
+}
+
+BaselineResult enum_opt(const CostTable& costs, Executor& executor) {
+  EnumOptPlan plan = enum_opt_plan(costs);
+  return cost_of(executor, std::move(plan.assignment), std::move(plan.order));
 }
 
 }  // namespace doppler

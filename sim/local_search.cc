@@ -15,6 +15,7 @@
 #include "sim/annealer.h"
 #include "sim/critical_path.h"
 #include "sim/device_choices.h"
+#include "sim/enum_opt.h"
 #include "sim/etf.h"
 #include "sim/heft.h"
 #include "sim/operation_groups.h"
@@ -26,6 +27,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
+
+// ETF looks at every ready operation each time, which takes longer than it is worth on large
+// graphs.
+constexpr std::size_t kMaxEtfOperations = 20000;
 
 class LocalSearch {
  public:
@@ -84,8 +89,12 @@ class LocalSearch {
     add_start({heft.assignment(), heft.order()});
     const PartialSchedule path = critical_path_schedule(costs_, compute_levels(costs_), random_);
     add_start({path.assignment(), path.order()});
-    const PartialSchedule earliest = etf_schedule(costs_);
-    add_start({earliest.assignment(), earliest.order()});
+    EnumOptPlan dealt = enum_opt_plan(costs_);
+    add_start({std::move(dealt.assignment), std::move(dealt.order)});
+    if (default_order_.size() <= kMaxEtfOperations) {
+      const PartialSchedule earliest = etf_schedule(costs_);
+      add_start({earliest.assignment(), earliest.order()});
+    }
     evaluation_seconds_ = evaluation_time_.count() / static_cast<double>(starts_.size());
     std::stable_sort(starts_.begin(), starts_.end(),
                      [](const SearchPoint& a, const SearchPoint& b) { return a.better_than(b); });

@@ -40,10 +40,11 @@ struct LocalSearchOptions {
   std::function<void(const SearchProgress&)> on_progress = {};
 };
 
-// Begins from the given starts, from HEFT's assignment, from the critical path's and from ETF's,
-// and keeps the best assignment ever seen; an infeasible one only where there is no other. The
-// budget is divided into rounds: anneals from the starts in turn, then anneals at lower temperature
-// from the best so far. Moves: search_moves.h. Energy and temperatures: annealer.h.
+// Begins from the given starts and from the assignments of HEFT, of the critical path, of EnumOpt
+// and (up to 20,000 operations) of ETF, and keeps the best assignment ever seen; an infeasible one
+// only where there is no other. The budget is divided into rounds: anneals from the starts in turn,
+// then anneals at lower temperature from the best so far. Moves: search_moves.h. Energy and
+// temperatures: annealer.h.
 //
 // Runs a thread for each of `executors`, which must be alike. With evaluations as budget the result
 // is a function of the seed and of the number of executors.

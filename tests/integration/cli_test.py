@@ -7,9 +7,11 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BIN = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path("build/bin")
@@ -309,10 +311,10 @@ class Baseline(CliTest):
     def test_one_table_with_every_algorithm(self):
         result = self.baseline()
         self.assertEqual(result.returncode, 0, result.stderr)
-        names = [line.split()[0] for line in result.stdout.splitlines()]
-        self.assertEqual(names[:9], ["algorithm", "one-device", "random", "round-robin",
-                                     "round-robin-topological", "critical-path", "heft", "etf",
-                                     "local-search"])
+        names = [line.split()[0] for line in result.stdout.splitlines() if line]
+        self.assertEqual(names[:13], ["algorithm", "one-device", "random", "round-robin",
+                                      "round-robin-topological", "critical-path", "heft", "etf", "peft",
+                                      "enum-opt", "local-search", "exhaustive", "lower"])
 
     def test_json_assignments_cost_what_is_reported(self):
         report = json.loads(self.baseline("--json").stdout)
@@ -341,8 +343,80 @@ class Baseline(CliTest):
         self.assertEqual(result.returncode, BAD_INPUT)
         self.assertIn("did you mean 'heft'?", result.stderr)
 
-    def test_the_physical_mode_is_refused(self):
-        self.assert_fails(run("baseline", self.graph, "--devices", "2"), BAD_INPUT, "not available in this version")
+    def test_tells_what_is_proven(self):
+        rows = {row["name"]: row for row in json.loads(self.baseline("--json").stdout)["baselines"]}
+        # One device takes 2 + 3 + 4, the critical path. The chain on devices 0, 1, 0 takes 39.
+        self.assertTrue(rows["one-device"]["optimal"])
+        self.assertTrue(rows["exhaustive"]["optimal"])
+        self.assertFalse(rows["round-robin"]["optimal"])
+        self.assertEqual(rows["round-robin"]["cost"], 39.0)
+
+    def test_local_search_begins_from_what_it_is_given(self):
+        starts = self.write("starts.csv", "1,0,1\n1,1,1\n")
+        # The second start is as fast as the bound, so that nothing else is tried.
+        report = json.loads(self.baseline("--algorithm", "local-search", "--starts", starts, "--json").stdout)
+        self.assertEqual(report["baselines"][0]["assignment"], [1, 1, 1])
+        self.assertEqual(report["baselines"][0]["evaluations"], 2)
+        self.assert_fails(self.baseline("--starts", self.write("bad.csv", "0,0\n")), BAD_INPUT,
+                          "2 device ids, but the graph has 3 operations")
+
+    def test_threads_have_a_result_of_their_own_that_is_reproducible(self):
+        graph = self.path / "chain_mm.txt"
+        self.assertEqual(run("graph", "generate", "chain-mm", "-o", graph).returncode, 0)
+
+        def search(threads):
+            report = json.loads(run("baseline", graph, "--reference", "--devices", "4", "--algorithm",
+                                    "local-search", "--evaluations", "5000", "--threads", str(threads),
+                                    "--json").stdout)
+            return report["baselines"][0]["assignment"]
+
+        self.assertEqual(search(2), search(2))
+        self.assertNotEqual(search(2), search(1))
+
+    def test_ctrl_c_ends_the_search_and_keeps_the_best(self):
+        graph = self.path / "chain_mm.txt"
+        self.assertEqual(run("graph", "generate", "chain-mm", "-o", graph).returncode, 0)
+        process = subprocess.Popen([str(BIN / "doppler-baseline"), str(graph), "--reference", "--devices", "4",
+                                    "--algorithm", "local-search", "--evaluations", str(10**12)],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertIn("baseline", process.stderr.readline())  # it runs
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn("local-search", output)
+
+    def test_the_physical_mode_needs_a_topology(self):
+        self.assert_fails(run("baseline", self.graph, "--devices", "2"), BAD_INPUT, "needs a topology", "--reference")
+        self.assert_fails(run("baseline", self.graph, "--reference", "--devices", "2", "--contention", "fair"),
+                          BAD_INPUT, "--contention is for the physical mode")
+        self.assert_fails(run("baseline", self.graph, "--reference"), BAD_INPUT, "--devices is required")
+
+    def test_the_physical_mode_speaks_seconds(self):
+        graph = self.path / "chain_mm.dot"
+        self.assertEqual(run("graph", "generate", "chain-mm", "--costs", "physical", "-o", graph).returncode, 0)
+        topology = self.write("two.yaml", """\
+name: two
+devices:
+  - {name: a, kind: gpu, flops_per_second: 1e12}
+  - {name: b, kind: gpu, flops_per_second: 1e12}
+links:
+  - {between: [a, b], bandwidth_bytes_per_second: 1e10, latency_seconds: 1e-6}
+""")
+        for contention in ("none", "serial", "fair"):
+            result = run("baseline", graph, "--topology", topology, "--contention", contention,
+                         "--evaluations", "200", "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            report = json.loads(result.stdout)
+            bound = report["lower_bounds"]["largest"]
+            for row in report["baselines"]:
+                self.assertAlmostEqual(row["cost"], row["makespan_ticks"] * 1e-12, delta=1e-12)
+                self.assertGreaterEqual(row["cost"], bound)
+                self.assertTrue(row["feasible"])
+        # No bound knows noise.
+        noisy = json.loads(run("baseline", graph, "--topology", topology, "--operation-noise", "0.1",
+                               "--evaluations", "200", "--json").stdout)
+        self.assertIsNone(noisy["lower_bounds"])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,38 @@
+// What doppler baseline prints and writes.
+#ifndef DOPPLER_SIM_BASELINE_REPORT_H_
+#define DOPPLER_SIM_BASELINE_REPORT_H_
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "sim/baseline_result.h"
+#include "sim/lower_bounds.h"
+
+namespace doppler {
+
+struct BaselineReport {
+  std::string graph;
+  int devices = 0;
+  std::uint64_t seed = 0;
+  bool physical = false;              // costs are seconds; else those of the published simulator
+  std::optional<LowerBounds> bounds;  // none: noise, which no bound knows
+  std::vector<BaselineResult> results;
+};
+
+// All of it, with the assignments.
+nlohmann::ordered_json to_json(const BaselineReport& report);
+
+// A line for each baseline, then the bounds.
+void print_table(const BaselineReport& report, std::ostream& out);
+
+// One file for each baseline, `folder`/NAME.json. Throws SystemError.
+void write_assignments(const BaselineReport& report, const std::string& folder);
+
+}  // namespace doppler
+
+#endif  // DOPPLER_SIM_BASELINE_REPORT_H_

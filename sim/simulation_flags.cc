@@ -1,0 +1,75 @@
+#include "sim/simulation_flags.h"
+
+#include <map>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "common/error.h"
+
+namespace doppler {
+namespace {
+
+template <typename Enum>
+void add_choice(CLI::App& app, const std::string& name, Enum& value, const std::string& help,
+                const std::map<std::string, Enum>& choices) {
+  app.add_option_function<std::string>(
+         name, [&value, choices](const std::string& chosen) { value = choices.at(chosen); }, help)
+      ->check(CLI::IsMember(choices));
+}
+
+// Flags that make no sense in reference mode.
+constexpr const char* kPhysicalFlags[] = {"--topology", "--contention",      "--dispatch",
+                                          "--memory",   "--operation-noise", "--transfer-noise"};
+
+}  // namespace
+
+void add_simulation_flags(CLI::App& app, SimulationConfig& simulation) {
+  app.add_flag("--reference")->description("the cost model of the paper's published simulator");
+  app.add_option("--devices", simulation.devices, "how many devices there are, with --reference");
+  app.add_option("--topology", simulation.topology,
+                 "topology file: physical mode, on the devices that it describes");
+  add_choice<Contention>(
+      app, "--contention", simulation.contention,
+      "what transfers do to each other: none, serial or fair (default: serial)",
+      {{"none", Contention::kNone}, {"serial", Contention::kSerial}, {"fair", Contention::kFair}});
+  add_choice<Dispatch>(app, "--dispatch", simulation.dispatch,
+                       "which ready operation a device takes: fifo, priority or random (default: "
+                       "fifo)",
+                       {{"fifo", Dispatch::kFifo},
+                        {"priority", Dispatch::kPriority},
+                        {"random", Dispatch::kRandom}});
+  add_choice<MemoryRule>(app, "--memory", simulation.memory,
+                         "report peaks, or enforce capacities (default: enforce)",
+                         {{"report", MemoryRule::kReport}, {"enforce", MemoryRule::kEnforce}});
+  app.add_option("--operation-noise", simulation.operation_noise,
+                 "coefficient of variation of the time of operations")
+      ->check(CLI::Range(0.0, 10.0));
+  app.add_option("--transfer-noise", simulation.transfer_noise,
+                 "coefficient of variation of the time of transfers")
+      ->check(CLI::Range(0.0, 10.0));
+}
+
+void check_simulation_flags(const CLI::App& app, SimulationConfig& simulation) {
+  const bool reference = app.count("--reference") > 0;
+  simulation.mode = reference ? SimulationMode::kReference : SimulationMode::kPhysical;
+  if (reference == !simulation.topology.empty()) {
+    throw ConfigError(
+        "give either --topology FILE for the physical mode (it needs a topology) or --reference "
+        "for the cost model of the paper's published simulator");
+  }
+  if (reference && app.count("--devices") == 0) {
+    throw ConfigError("--devices is required; see --help");
+  }
+  if (!reference && app.count("--devices") > 0) {
+    throw ConfigError("--devices: the topology says how many devices there are; leave it out");
+  }
+  for (const char* name : kPhysicalFlags) {
+    if (reference && app.count(name) > 0) {
+      throw ConfigError(std::string(name) +
+                        " is for the physical mode; leave it or --reference out");
+    }
+  }
+}
+
+}  // namespace doppler
