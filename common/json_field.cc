@@ -175,7 +175,7 @@ double JsonField::number() const {
   if (!value_->is_number()) fail("expected a number, found " + describe());
   const auto value = value_->get<double>();
   if (!std::isfinite(value)) fail("must be finite");
-  return value;
+  return value + 0.0;  // -0 is 0
 }
 
 double JsonField::not_negative() const {

@@ -55,7 +55,7 @@ std::optional<double> parse_decimal(std::string_view text) {
       !std::isfinite(value)) {
     return std::nullopt;
   }
-  return value;
+  return value + 0.0;  // -0 is 0
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {

@@ -15,7 +15,7 @@ namespace doppler {
 std::string quote(std::string_view text);
 
 // The number that the whole of `text` spells in decimal (sign, fraction and exponent allowed);
-// nothing if it spells none, or one that is not finite.
+// nothing if it spells none, or one that is not finite. -0 is 0.
 std::optional<double> parse_decimal(std::string_view text);
 
 // The same for an integer in plain digits, with or without a minus sign.

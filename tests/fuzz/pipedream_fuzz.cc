@@ -1,0 +1,19 @@
+#include "common/import_pipedream.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/support/format_samples.h"
+
+namespace doppler::fuzz {
+
+std::vector<std::string> seeds() {
+  return {test::pipedream_sample()};
+}
+
+}  // namespace doppler::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  doppler::fuzz::run_input(data, size, [](std::string_view content) {
+    doppler::import_pipedream(content, "f", {});
+    doppler::import_pipedream(content, "f", {.pass = doppler::Pass::kTraining});
+  });
+  return 0;
+}
