@@ -36,6 +36,7 @@ constexpr const char* kLocalSearch = "local-search";
 // "all" tries exhaustive search up to that many operations with a choice.
 constexpr std::size_t kMaxExhaustiveOperations = 24;
 
+// A signal handler can reach nothing else. NOLINTNEXTLINE(*-avoid-non-const-global-variables)
 volatile std::sig_atomic_t stop_signal = 0;
 
 void request_stop(int number) {

@@ -28,9 +28,9 @@ struct Baseline {
 };
 
 // One that has nothing to choose.
-template <BaselineResult (*baseline)(const CostTable&, Executor&)>
+template <BaselineResult (*RunOnOne)(const CostTable&, Executor&)>
 BaselineResult run_plain(const CostTable& costs, Executors executors, const BaselineOptions&) {
-  return baseline(costs, *executors[0]);
+  return RunOnOne(costs, *executors[0]);
 }
 
 BaselineResult run_random(const CostTable& costs, Executors executors,

@@ -1,5 +1,6 @@
 #include "sim/simulation_flags.h"
 
+#include <array>
 #include <map>
 #include <string>
 
@@ -19,8 +20,9 @@ void add_choice(CLI::App& app, const std::string& name, Enum& value, const std::
 }
 
 // Flags that make no sense in reference mode.
-constexpr const char* kPhysicalFlags[] = {"--topology", "--contention",      "--dispatch",
-                                          "--memory",   "--operation-noise", "--transfer-noise"};
+constexpr std::array<const char*, 6> kPhysicalFlags = {"--topology",        "--contention",
+                                                       "--dispatch",        "--memory",
+                                                       "--operation-noise", "--transfer-noise"};
 
 }  // namespace
 

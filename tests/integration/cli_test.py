@@ -360,6 +360,15 @@ class Baseline(CliTest):
         self.assert_fails(self.baseline("--starts", self.write("bad.csv", "0,0\n")), BAD_INPUT,
                           "2 device ids, but the graph has 3 operations")
 
+    def test_the_curve_of_the_search_is_a_table(self):
+        script = pathlib.Path(__file__).parents[2] / "analysis" / "search_curve.py"
+        result = subprocess.run([sys.executable, str(script), str(self.graph), "--bin", str(BIN), "--budgets", "1,50",
+                                 "--seeds", "3", "--", "--reference", "--devices", "2"],
+                                capture_output=True, text=True, timeout=120)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual([line.split("\t") for line in result.stdout.splitlines()[1:]],
+                         [["chain", budget, "9", "9", "9", "3/3"] for budget in ("1", "50")])
+
     def test_threads_have_a_result_of_their_own_that_is_reproducible(self):
         graph = self.path / "chain_mm.txt"
         self.assertEqual(run("graph", "generate", "chain-mm", "-o", graph).returncode, 0)
