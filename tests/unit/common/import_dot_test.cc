@@ -42,6 +42,10 @@ TEST(ImportDot, SizesAreFlopsAndBytes) {
   EXPECT_EQ(file.graph.edge_bytes(EdgeId(4)), 25);    // c -> e, the larger of 20.5 and 25
 }
 
+TEST(ImportDot, OfDuplicateEdgesTheLargerSizeCounts) {
+  EXPECT_EQ(import("digraph { a -> b [size=9]; a -> b [size=7] }").graph.edge_bytes(EdgeId(0)), 9);
+}
+
 TEST(ImportDot, WarnsOfWhatIsOdd) {
   const Imported file = import(test::dot_sample());
   ASSERT_THAT(file.warnings, SizeIs(3));

@@ -127,6 +127,15 @@ TEST(ImportOnnx, AnEdgeCarriesTheOutputsThatItsReaderReads) {
   EXPECT_EQ(file.graph.edge_bytes(EdgeId(1)), 8);   // c
 }
 
+TEST(ImportOnnx, ATensorThatIsReadTwiceMovesOnce) {
+  const Imported file =
+      import(onnx_model({.nodes = {onnx_node("Split", {"x"}, {"a", "b"}, {onnx_integer("axis", 0)}),
+                                   onnx_node("Mul", {"a", "a"}, {"y"})},
+                         .inputs = {onnx_value("x", {"6"})}}));
+  ASSERT_EQ(file.graph.edge_count(), 1U);
+  EXPECT_EQ(file.graph.edge_bytes(EdgeId(0)), 12);
+}
+
 TEST(ImportOnnx, NodesMayStandInAnyOrder) {
   const Imported file =
       import(onnx_model({.nodes = {onnx_node("Relu", {"a"}, {"y"}), onnx_node("Neg", {"x"}, {"a"})},
@@ -330,6 +339,9 @@ TEST(ImportOnnx, DamageIsRefusedWithThePlace) {
        "its window of 5 is larger than its padded input of 3"},
       {one(onnx_node("Add", {"x", "w"}, {"y"}), onnx_value("x", {"2"}), {onnx_tensor("w", {3})}),
        "shapes [2] and [3] cannot be broadcast together"},
+      {one(onnx_node("Concat", {"x", "w"}, {"y"}, {onnx_integer("axis", 0)}),
+           onnx_value("x", {"2", "3"}), {onnx_tensor("w", {2, 4})}),
+       "shapes [2, 3] and [2, 4] cannot be joined along axis 0"},
       {one(onnx_node("Softmax", {"x"}, {"x"})), "input: 'x' is the output of a node as well"},
       {one(onnx_node("Relu", {"y"}, {"y"})), "has a cycle: node 0 (Relu) -> node 0 (Relu)"},
       {one(onnx_node("Transpose", {"x"}, {"y"}, {onnx_integers("perm", {0, 7})})),

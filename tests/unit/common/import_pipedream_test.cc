@@ -55,6 +55,16 @@ TEST(ImportPipedream, InputsAndParametersBecomeTensors) {
   EXPECT_EQ(file.graph.inputs()[2].bytes, 100);
 }
 
+TEST(ImportPipedream, ASourceThatTakesTimeInEitherPassIsNoInput) {
+  const Imported file = import(
+      "a -- X() -- forward_compute_time=0, backward_compute_time=2, activation_size=3, "
+      "parameter_size=0\n"
+      "b -- X() -- forward_compute_time=1, backward_compute_time=2, activation_size=3, "
+      "parameter_size=0\n"
+      "\ta -- b\n");
+  EXPECT_THAT(file.operation_ids, ElementsAre("a", "b"));
+}
+
 TEST(ImportPipedream, KeepsInputsOnDemand) {
   const Imported file = import(test::pipedream_sample(), {.keep_inputs = true});
   EXPECT_EQ(file.graph.operation_count(), 5U);

@@ -50,6 +50,12 @@ TEST(ImportWfcommons, EdgesCarryTheFilesBetweenTheirEnds) {
   EXPECT_EQ(file.graph.inputs()[0].bytes, 1000);
 }
 
+TEST(ImportWfcommons, SeveralFilesBetweenTwoTasksAddUp) {
+  const Imported file =
+      import(damaged("\"inputFiles\": [\"y\", \"z\"]", "\"inputFiles\": [\"y\", \"x\", \"z\"]"));
+  EXPECT_EQ(file.graph.edge_bytes(EdgeId(1)), 30);  // a -> c: x and y
+}
+
 TEST(ImportWfcommons, WarnsOfGaps) {
   // c reads x, but b does not pass it on; c was not executed; nothing passes from a to b.
   const Imported file = import(damaged("\"inputFiles\": [\"x\"]", "\"inputFiles\": []"));
