@@ -29,11 +29,15 @@ function(dp_library name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
 endfunction()
 
+# `programs`: what a user runs, without tests and benchmarks.
+add_custom_target(programs)
+
 # dp_program(NAME SOURCES main.cc [PRIVATE libs]): a program of the product, in bin/.
 function(dp_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;PRIVATE" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE dp_options ${ARG_PRIVATE})
+  add_dependencies(programs ${name})
 endfunction()
 
 # dp_test(NAME SOURCES a_test.cc ... [PRIVATE libs] [LABELS unit]): a GoogleTest program, run by ctest as one test.

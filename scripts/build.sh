@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# scripts/build.sh [PRESET]: configures and builds a preset (release by default) into build/PRESET.
+# scripts/build.sh [PRESET [TARGET...]]: configures and builds a preset (release by default) into build/PRESET; without targets
+# all of it, `programs` for what a user runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset="${1:-release}"
 cmake --preset "$preset" >"/dev/null"
-cmake --build --preset "$preset"
+shift || true
+cmake --build --preset "$preset" ${1:+--target "$@"}

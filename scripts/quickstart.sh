@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/install_packages.sh
-scripts/build.sh release
+scripts/build.sh release programs
 
 run_dir="runs/quickstart-$(date +%Y%m%d-%H%M%S)"
 build/release/bin/doppler train configs/quickstart.yaml --run-dir "$run_dir" "$@"
