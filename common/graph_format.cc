@@ -79,9 +79,9 @@ std::optional<GraphFormat> detect_numbers(std::string_view content) {
 }  // namespace
 
 std::span<const std::string> graph_format_names() {
-  static const std::vector<std::string> kNames = {
+  static const std::vector<std::string> names = {
       "text", "onnx", "dnn-partitioning", "pipedream", "dot", "wfcommons", "stg"};
-  return kNames;
+  return names;
 }
 
 const std::string& graph_format_name(GraphFormat format) {

@@ -11,23 +11,13 @@
 #include "common/export_dot.h"
 #include "common/import_draft.h"
 #include "common/text_check.h"
+#include "common/text_lines.h"
 
 namespace doppler {
 namespace {
 
 constexpr std::int64_t kLargestInt = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kLargestBytes = std::int64_t{1} << 62;
-
-std::vector<std::string_view> split_words(std::string_view text) {
-  std::vector<std::string_view> words;
-  std::size_t position = 0;
-  while ((position = text.find_first_not_of(' ', position)) != std::string_view::npos) {
-    const std::size_t end = std::min(text.find(' ', position), text.size());
-    words.push_back(text.substr(position, end - position));
-    position = end;
-  }
-  return words;
-}
 
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';

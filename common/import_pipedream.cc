@@ -80,8 +80,8 @@ class Reader {
   }
 
   void read_attributes(std::string_view line, std::size_t start, Layer& layer) {
-    static const std::vector<std::string> kNames = {"forward_compute_time", "backward_compute_time",
-                                                    "activation_size", "parameter_size"};
+    static const std::vector<std::string> names = {"forward_compute_time", "backward_compute_time",
+                                                   "activation_size", "parameter_size"};
     const std::array<double*, 4> values = {&layer.forward_ms, &layer.backward_ms,
                                            &layer.activation_bytes, &layer.parameter_bytes};
     std::array<bool, 4> seen{};
@@ -94,22 +94,21 @@ class Reader {
       const std::size_t equals = attribute.find('=');
       const std::string name(trim(attribute.substr(0, equals)));
       const Place place{layer.place.line, position + 1};
-      const auto at = std::find(kNames.begin(), kNames.end(), name);
-      if (equals == std::string_view::npos || at == kNames.end()) {
-        report_.fail(
-            place, "layer " + layer.id,
-            "attribute " + quote(attribute) + " is not known" + suggest_name(name, kNames));
+      const auto at = std::find(names.begin(), names.end(), name);
+      if (equals == std::string_view::npos || at == names.end()) {
+        report_.fail(place, "layer " + layer.id,
+                     "attribute " + quote(attribute) + " is not known" + suggest_name(name, names));
       }
-      const auto index = static_cast<std::size_t>(at - kNames.begin());
+      const auto index = static_cast<std::size_t>(at - names.begin());
       if (seen[index]) report_.fail(place, "layer " + layer.id + ": " + name, "stands twice");
       seen[index] = true;
       *values[index] =
           read_value(trim(attribute.substr(equals + 1)), place, "layer " + layer.id + ": " + name);
       position = stop + 1;
     }
-    for (std::size_t i = 0; i < kNames.size(); ++i) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
       if (!seen[i]) {
-        report_.fail(layer.place, "layer " + layer.id, kNames[i] + " is missing at its end");
+        report_.fail(layer.place, "layer " + layer.id, names[i] + " is missing at its end");
       }
     }
   }

@@ -117,7 +117,7 @@ std::optional<JsonField> JsonField::find(const std::string& key) const {
   if (!value_->is_object()) fail("expected an object, found " + describe());
   const auto at = value_->find(key);
   if (at == value_->end() || at->is_null()) return std::nullopt;
-  return JsonField(*at, path_ + "/" + escape(key), *report_);
+  return std::make_optional<JsonField>(*at, path_ + "/" + escape(key), *report_);
 }
 
 JsonField JsonField::at(const std::string& key) const {

@@ -1,8 +1,12 @@
 #include "common/onnx_costs.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <string_view>
+
+#include "common/text_lines.h"
 
 namespace doppler {
 namespace {
@@ -25,133 +29,53 @@ enum class Measure {
 struct Cost {
   Measure measure;
   double factor;
-  const char* kind;
+  std::string_view kind;
+  std::string_view operators;  // separated by blanks
 };
 
-const std::map<std::string, Cost, std::less<>>& costs() {
-  static const std::map<std::string, Cost, std::less<>> kCosts = [] {
-    std::map<std::string, Cost, std::less<>> costs;
-    const auto add = [&](Cost cost, std::initializer_list<const char*> names) {
-      for (const char* name : names) costs.emplace(name, cost);
-    };
-    add({Measure::kMatmul, 2, "matmul"}, {"MatMul"});
-    add({Measure::kGemm, 2, "matmul"}, {"Gemm"});
-    add({Measure::kEinsum, 2, "matmul"}, {"Einsum"});
-    add({Measure::kConv, 2, "conv"}, {"Conv"});
-    add({Measure::kConvTranspose, 2, "conv"}, {"ConvTranspose"});
-    add({Measure::kRecurrent, 2, "recurrent"}, {"LSTM", "GRU", "RNN"});
-    add({Measure::kOutputElements, 1, "add"}, {"Add", "Sub"});
-    add({Measure::kInputsJoined, 1, "add"}, {"Sum"});
-    add({Measure::kInputsJoined, 1, "elementwise"}, {"Min", "Max", "Mean"});
-    add({Measure::kOutputElements, 1, "elementwise"}, {"Abs",
-                                                       "Acos",
-                                                       "Acosh",
-                                                       "Asin",
-                                                       "Asinh",
-                                                       "Atan",
-                                                       "Atanh",
-                                                       "Ceil",
-                                                       "Celu",
-                                                       "Clip",
-                                                       "Cos",
-                                                       "Cosh",
-                                                       "CumSum",
-                                                       "Elu",
-                                                       "Erf",
-                                                       "Exp",
-                                                       "Floor",
-                                                       "Gelu",
-                                                       "HardSigmoid",
-                                                       "HardSwish",
-                                                       "LeakyRelu",
-                                                       "Log",
-                                                       "Mish",
-                                                       "Neg",
-                                                       "Not",
-                                                       "Reciprocal",
-                                                       "Relu",
-                                                       "Round",
-                                                       "Selu",
-                                                       "Shrink",
-                                                       "Sigmoid",
-                                                       "Sign",
-                                                       "Sin",
-                                                       "Sinh",
-                                                       "Softplus",
-                                                       "Softsign",
-                                                       "Sqrt",
-                                                       "Tan",
-                                                       "Tanh",
-                                                       "ThresholdedRelu",
-                                                       "IsNaN",
-                                                       "IsInf",
-                                                       "Mul",
-                                                       "Div",
-                                                       "Pow",
-                                                       "Mod",
-                                                       "PRelu",
-                                                       "And",
-                                                       "Or",
-                                                       "Xor",
-                                                       "BitShift",
-                                                       "BitwiseAnd",
-                                                       "BitwiseOr",
-                                                       "BitwiseXor",
-                                                       "BitwiseNot",
-                                                       "Equal",
-                                                       "Greater",
-                                                       "Less",
-                                                       "GreaterOrEqual",
-                                                       "LessOrEqual",
-                                                       "Where",
-                                                       "Resize",
-                                                       "Upsample"});
-    add({Measure::kOutputElements, 5, "softmax"}, {"Softmax", "LogSoftmax", "Hardmax"});
-    add({Measure::kOutputElements, 2, "normalization"}, {"BatchNormalization"});
-    add({Measure::kOutputElements, 8, "normalization"},
-        {"LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization",
-         "LpNormalization", "MeanVarianceNormalization"});
-    add({Measure::kLrn, 1, "normalization"}, {"LRN"});
-    add({Measure::kWindow, 1, "pool"}, {"MaxPool", "AveragePool", "LpPool"});
-    add({Measure::kInputElements, 1, "pool"},
-        {"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"});
-    add({Measure::kInputElements, 1, "reduce"},
-        {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
-         "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare", "ArgMax", "ArgMin", "TopK"});
-    add({Measure::kOutputElements, 0, "copy"}, {"Cast",
-                                                "Concat",
-                                                "Constant",
-                                                "ConstantOfShape",
-                                                "DepthToSpace",
-                                                "Dropout",
-                                                "Expand",
-                                                "EyeLike",
-                                                "Flatten",
-                                                "Gather",
-                                                "GatherND",
-                                                "GatherElements",
-                                                "Identity",
-                                                "OneHot",
-                                                "Pad",
-                                                "Range",
-                                                "Reshape",
-                                                "ReverseSequence",
-                                                "Scatter",
-                                                "ScatterND",
-                                                "ScatterElements",
-                                                "Shape",
-                                                "Size",
-                                                "Slice",
-                                                "Split",
-                                                "SpaceToDepth",
-                                                "Squeeze",
-                                                "Tile",
-                                                "Transpose",
-                                                "Trilu",
-                                                "Unsqueeze"});
-    return costs;
+constexpr auto kCosts = std::to_array<Cost>({
+    {Measure::kMatmul, 2, "matmul", "MatMul"},
+    {Measure::kGemm, 2, "matmul", "Gemm"},
+    {Measure::kEinsum, 2, "matmul", "Einsum"},
+    {Measure::kConv, 2, "conv", "Conv"},
+    {Measure::kConvTranspose, 2, "conv", "ConvTranspose"},
+    {Measure::kRecurrent, 2, "recurrent", "GRU LSTM RNN"},
+    {Measure::kOutputElements, 1, "add", "Add Sub"},
+    {Measure::kInputsJoined, 1, "add", "Sum"},
+    {Measure::kInputsJoined, 1, "elementwise", "Max Mean Min"},
+    {Measure::kOutputElements, 1, "elementwise",
+     "Abs Acos Acosh And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor "
+     "Ceil Celu Clip Cos Cosh CumSum Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual "
+     "HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Log Mish Mod Mul Neg Not Or "
+     "PRelu Pow Reciprocal Relu Resize Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign "
+     "Sqrt Tan Tanh ThresholdedRelu Upsample Where Xor"},
+    {Measure::kOutputElements, 5, "softmax", "Hardmax LogSoftmax Softmax"},
+    {Measure::kOutputElements, 2, "normalization", "BatchNormalization"},
+    {Measure::kOutputElements, 8, "normalization",
+     "GroupNormalization InstanceNormalization LayerNormalization LpNormalization "
+     "MeanVarianceNormalization RMSNormalization"},
+    {Measure::kLrn, 1, "normalization", "LRN"},
+    {Measure::kWindow, 1, "pool", "AveragePool LpPool MaxPool"},
+    {Measure::kInputElements, 1, "pool", "GlobalAveragePool GlobalLpPool GlobalMaxPool"},
+    {Measure::kInputElements, 1, "reduce",
+     "ArgMax ArgMin ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin "
+     "ReduceProd ReduceSum ReduceSumSquare TopK"},
+    {Measure::kOutputElements, 0, "copy",
+     "Cast Concat Constant ConstantOfShape DepthToSpace Dropout Expand EyeLike Flatten Gather "
+     "GatherElements GatherND Identity OneHot Pad Range Reshape ReverseSequence Scatter "
+     "ScatterElements ScatterND Shape Size Slice SpaceToDepth Split Squeeze Tile Transpose Trilu "
+     "Unsqueeze"},
+});
+
+const std::map<std::string, const Cost*, std::less<>>& costs() {
+  static const std::map<std::string, const Cost*, std::less<>> by_operator = [] {
+    std::map<std::string, const Cost*, std::less<>> result;
+    for (const Cost& cost : kCosts) {
+      for (const std::string_view name : split_words(cost.operators)) result.emplace(name, &cost);
+    }
+    return result;
   }();
-  return kCosts;
+  return by_operator;
 }
 
 double elements_from(const OnnxShape& shape, std::size_t first) {
@@ -230,7 +154,7 @@ std::optional<double> count_onnx_flops(const OnnxNodeView& node,
                                        const std::vector<OnnxTensorInfo>& outputs) {
   const auto at = costs().find(node.node().operator_type);
   if (at == costs().end() || !node.node().domain.empty()) return std::nullopt;
-  const Cost& cost = at->second;
+  const Cost& cost = *at->second;
   if (cost.factor == 0) return 0;
   if (outputs.empty() || !outputs[0].shape) return std::nullopt;
   const OnnxShape& output = *outputs[0].shape;
@@ -256,14 +180,14 @@ std::optional<double> count_onnx_flops(const OnnxNodeView& node,
 
 std::string onnx_operation_kind(const std::string& operator_type) {
   const auto at = costs().find(operator_type);
-  return at == costs().end() ? operator_type : at->second.kind;
+  return at == costs().end() ? operator_type : std::string(at->second->kind);
 }
 
 std::optional<std::size_t> first_onnx_parameter(const std::string& operator_type) {
-  static const std::set<std::string, std::less<>> kFromSecond = {
+  static const std::set<std::string, std::less<>> from_second = {
       "Clip",  "CumSum", "Dropout", "Expand", "OneHot", "Pad",       "Reshape",  "Resize",
       "Slice", "Split",  "Squeeze", "Tile",   "TopK",   "Unsqueeze", "Upsample", "Trilu"};
-  if (kFromSecond.contains(operator_type) || operator_type.starts_with("Reduce")) return 1;
+  if (from_second.contains(operator_type) || operator_type.starts_with("Reduce")) return 1;
   if (operator_type == "Range" || operator_type == "ConstantOfShape") return 0;
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 #include "common/onnx_values.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -140,11 +141,11 @@ Maybe fold_reduction(const OnnxNodeView& node, bool product) {
 using Binary = std::function<double(double, double)>;
 
 const std::map<std::string, Binary>& binary_functions() {
-  static const std::map<std::string, Binary> kFunctions = {
-      {"Add", std::plus<double>()},
-      {"Sub", std::minus<double>()},
-      {"Mul", std::multiplies<double>()},
-      {"Div", std::divides<double>()},
+  static const std::map<std::string, Binary> functions = {
+      {"Add", std::plus<>()},
+      {"Sub", std::minus<>()},
+      {"Mul", std::multiplies<>()},
+      {"Div", std::divides<>()},
       {"Mod", [](double a, double b) { return b == 0 ? 0 : a - b * std::floor(a / b); }},
       {"Pow", [](double a, double b) { return std::pow(a, b); }},
       {"Min", [](double a, double b) { return std::min(a, b); }},
@@ -153,7 +154,7 @@ const std::map<std::string, Binary>& binary_functions() {
       {"Greater", [](double a, double b) { return a > b ? 1.0 : 0.0; }},
       {"Less", [](double a, double b) { return a < b ? 1.0 : 0.0; }},
   };
-  return kFunctions;
+  return functions;
 }
 
 // Lists of the same length, and single numbers with lists.
@@ -177,7 +178,7 @@ Maybe fold_binary(const OnnxNodeView& node, const Binary& function, std::size_t 
 Maybe fold_where(const OnnxNodeView& node, std::size_t count) {
   Values values;
   for (std::size_t i = 0; i < count; ++i) {
-    double picked[3];
+    std::array<double, 3> picked{};
     for (std::size_t input = 0; input < 3; ++input) {
       const Values* all = node.values(input);
       if (all == nullptr || (all->size() != count && all->size() != 1)) return std::nullopt;

@@ -78,8 +78,7 @@ std::vector<std::int64_t> unslide_window(const OnnxNodeView& node,
   check_extents(node, kernel, "the window");
   const auto stated = node.list("output_shape");
   if (stated.size() >= count && !stated.empty()) {
-    const std::vector<std::int64_t> last(stated.end() - static_cast<std::ptrdiff_t>(count),
-                                         stated.end());
+    std::vector<std::int64_t> last(stated.end() - static_cast<std::ptrdiff_t>(count), stated.end());
     check_extents(node, last, "output_shape");
     return last;
   }

@@ -1,7 +1,8 @@
-// The lines of a text, without their ends (LF or CR LF).
+// The lines of a text, without their ends (LF or CR LF), and the words of a line.
 #ifndef DOPPLER_COMMON_TEXT_LINES_H_
 #define DOPPLER_COMMON_TEXT_LINES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,18 @@ inline std::string_view trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// What stands between blanks. Views into `text`.
+inline std::vector<std::string_view> split_words(std::string_view text) {
+  std::vector<std::string_view> words;
+  std::size_t position = 0;
+  while ((position = text.find_first_not_of(' ', position)) != std::string_view::npos) {
+    const std::size_t end = std::min(text.find(' ', position), text.size());
+    words.push_back(text.substr(position, end - position));
+    position = end;
+  }
+  return words;
 }
 
 }  // namespace doppler
