@@ -107,9 +107,8 @@ void JsonField::fail(const std::string& what) const {
 }
 
 std::string JsonField::describe() const {
-  if (value_->is_object() || value_->is_array()) {
-    return std::string(value_->is_object() ? "an object" : "an array");
-  }
+  if (value_->is_object()) return "an object";
+  if (value_->is_array()) return "an array";
   return quote(value_->dump());
 }
 
@@ -117,7 +116,9 @@ std::optional<JsonField> JsonField::find(const std::string& key) const {
   if (!value_->is_object()) fail("expected an object, found " + describe());
   const auto at = value_->find(key);
   if (at == value_->end() || at->is_null()) return std::nullopt;
-  return std::make_optional<JsonField>(*at, path_ + "/" + escape(key), *report_);
+  std::optional<JsonField> field;
+  field.emplace(*at, path_ + "/" + escape(key), *report_);
+  return field;
 }
 
 JsonField JsonField::at(const std::string& key) const {

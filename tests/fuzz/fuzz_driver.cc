@@ -6,6 +6,7 @@
 // given files once. The sequence of inputs is a function of the seed. An input that takes longer
 // than 10 s, crashes or throws what it must not is written to NAME.crash in the current folder.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fcntl.h>
@@ -24,6 +26,7 @@
 #include "tests/fuzz/fuzz_target.h"
 
 // Of the sanitizers' runtime; absent without them.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): their name
 extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
 
 namespace doppler::fuzz {
@@ -51,6 +54,55 @@ void on_signal(int signal) {
   std::raise(signal);
 }
 
+// What formats are made of. The first kNumberTokens are numbers.
+constexpr std::size_t kNumberTokens = 11;
+constexpr auto kTokens =
+    std::to_array<std::string_view>({"0",
+                                     "-1",
+                                     "1",
+                                     "2",
+                                     "4294967296",
+                                     "9223372036854775807",
+                                     "-9223372036854775808",
+                                     "1e308",
+                                     "1e-400",
+                                     "nan",
+                                     "0.5",
+                                     "{",
+                                     "}",
+                                     "[",
+                                     "]",
+                                     "\"",
+                                     "\\",
+                                     ",",
+                                     ", ",
+                                     ":",
+                                     ";",
+                                     "=",
+                                     "->",
+                                     "--",
+                                     " -- ",
+                                     "\t",
+                                     "\n",
+                                     "\r\n",
+                                     "/*",
+                                     "//",
+                                     "#",
+                                     "<",
+                                     ">",
+                                     "null",
+                                     "true",
+                                     "[]",
+                                     "{}",
+                                     "subgraph",
+                                     "node",
+                                     "size",
+                                     "\xff",
+                                     "\xc3\xa9",
+
+                                     "\x7f",
+                                     "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"});
+
 class Mutator {
  public:
   explicit Mutator(std::uint64_t seed) : random_(seed) {}
@@ -71,51 +123,6 @@ class Mutator {
   }
 
   void step(std::string& input, const std::vector<std::string>& corpus) {
-    static const char* const kTokens[] = {"0",
-                                          "-1",
-                                          "1",
-                                          "2",
-                                          "4294967296",
-                                          "9223372036854775807",
-                                          "-9223372036854775808",
-                                          "1e308",
-                                          "1e-400",
-                                          "nan",
-                                          "0.5",
-                                          "{",
-                                          "}",
-                                          "[",
-                                          "]",
-                                          "\"",
-                                          "\\",
-                                          ",",
-                                          ", ",
-                                          ":",
-                                          ";",
-                                          "=",
-                                          "->",
-                                          "--",
-                                          " -- ",
-                                          "\t",
-                                          "\n",
-                                          "\r\n",
-                                          "/*",
-                                          "//",
-                                          "#",
-                                          "<",
-                                          ">",
-                                          "null",
-                                          "true",
-                                          "[]",
-                                          "{}",
-                                          "subgraph",
-                                          "node",
-                                          "size",
-                                          "\xff",
-                                          "\xc3\xa9",
-
-                                          "\x7f",
-                                          "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"};
     const std::size_t at = below(input.size() + 1);
     const std::size_t length = 1 + below(1U << below(7));
     switch (below(10)) {
@@ -133,23 +140,32 @@ class Mutator {
         break;
       case 4:
       case 5:
-        input.insert(at, kTokens[below(std::size(kTokens))]);
+        input.insert(at, kTokens[below(kTokens.size())]);
         break;
-      case 6: {  // a part of another
+      default:
+        move_parts(input, at, length, corpus);
+        break;
+    }
+  }
+
+  void move_parts(std::string& input, std::size_t at, std::size_t length,
+                  const std::vector<std::string>& corpus) {
+    switch (below(4)) {
+      case 0: {  // a part of another
         const std::string& other = corpus[below(corpus.size())];
         const std::size_t from = below(other.size() + 1);
         input.replace(at, length, other.substr(from, 1 + below(other.size())));
         break;
       }
-      case 7: {  // a number becomes another
+      case 1: {  // a number becomes another
         const std::size_t digit = input.find_first_of("0123456789", at);
         if (digit == std::string::npos) break;
         const std::size_t end =
             std::min(input.find_first_not_of("0123456789", digit), input.size());
-        input.replace(digit, end - digit, kTokens[below(11)]);
+        input.replace(digit, end - digit, kTokens[below(kNumberTokens)]);
         break;
       }
-      case 8:  // cut off
+      case 2:  // cut off
         if (below(4) == 0) input.resize(at);
         break;
       default: {  // a part to another place
