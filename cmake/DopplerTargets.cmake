@@ -7,6 +7,10 @@ target_compile_options(dp_options INTERFACE
 # GCC 12 sees overlapping copies where strings are joined with + (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(dp_options INTERFACE -Wno-restrict)
+  # It also forgets, for some code of precompiled headers, that system headers are not to be warned about.
+  if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    target_compile_options(dp_options INTERFACE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+  endif()
 endif()
 # The same floating-point results from every optimisation level: no contraction of a*b+c unless the code says fma.
 target_compile_options(dp_options INTERFACE -ffp-contract=off)
@@ -21,28 +25,59 @@ if(DP_SANITIZE)
   target_link_options(dp_options INTERFACE -fsanitize=${DP_SANITIZE})
 endif()
 
-# dp_library(NAME SOURCES a.cc ... [PUBLIC libs] [PRIVATE libs])
+# The headers of the standard library, compiled once for all libraries. A build with CMAKE_DISABLE_PRECOMPILE_HEADERS
+# (preset dev) shows includes that only a precompiled header hides.
+add_library(dp_standard_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+target_link_libraries(dp_standard_headers PRIVATE dp_options)
+target_precompile_headers(dp_standard_headers PRIVATE
+  <algorithm> <array> <charconv> <cmath> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <span>
+  <sstream> <string> <string_view> <unordered_map> <utility> <vector>)
+
+# dp_library(NAME [OWN_HEADERS] SOURCES a.cc ... [PUBLIC libs] [PRIVATE libs]). OWN_HEADERS: without precompiled headers.
 function(dp_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_HEADERS" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE dp_options ${ARG_PRIVATE})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  if(NOT ARG_OWN_HEADERS)
+    target_precompile_headers(${name} REUSE_FROM dp_standard_headers)
+  endif()
 endfunction()
 
 # `programs`: what a user runs, without tests and benchmarks.
 add_custom_target(programs)
+
+# Front ends and tests spend their time in the libraries, and their compilation in the headers of CLI11, GoogleTest and
+# the JSON library: these are compiled once, and the code around them with little optimisation.
+set(DP_FRONT_END_OPTIONS $<$<CONFIG:Release>:-O1>)
+add_library(dp_program_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+target_link_libraries(dp_program_headers PRIVATE dp_options CLI11::CLI11 nlohmann_json::nlohmann_json)
+target_compile_options(dp_program_headers PRIVATE ${DP_FRONT_END_OPTIONS})
+target_precompile_headers(dp_program_headers PRIVATE
+  <CLI/CLI.hpp> <nlohmann/json.hpp> <iostream> <map> <optional> <span> <string> <vector>)
+if(DP_WITH_TESTS)
+  add_library(dp_test_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+  target_link_libraries(dp_test_headers PRIVATE dp_options GTest::gmock GTest::gtest)
+  target_compile_options(dp_test_headers PRIVATE ${DP_FRONT_END_OPTIONS})
+  target_precompile_headers(dp_test_headers PRIVATE
+    <gmock/gmock.h> <gtest/gtest.h> <filesystem> <fstream> <map> <random> <span> <string> <vector>)
+endif()
 
 # dp_program(NAME SOURCES main.cc [PRIVATE libs]): a program of the product, in bin/.
 function(dp_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;PRIVATE" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE dp_options ${ARG_PRIVATE})
+  target_compile_options(${name} PRIVATE ${DP_FRONT_END_OPTIONS})
+  if("CLI11::CLI11" IN_LIST ARG_PRIVATE)
+    target_precompile_headers(${name} REUSE_FROM dp_program_headers)
+  endif()
   add_dependencies(programs ${name})
 endfunction()
 
-# dp_test(NAME SOURCES a_test.cc ... [PRIVATE libs] [LABELS unit]): a GoogleTest program, run by ctest as one test.
+# dp_test(NAME [OWN_HEADERS] SOURCES a_test.cc ... [PRIVATE libs] [LABELS unit]): a GoogleTest program, run by ctest as one test.
 function(dp_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;PRIVATE;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_HEADERS" "TIMEOUT" "SOURCES;PRIVATE;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -52,6 +87,10 @@ function(dp_test name)
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE dp_options GTest::gmock GTest::gtest_main ${ARG_PRIVATE})
+  target_compile_options(${name} PRIVATE ${DP_FRONT_END_OPTIONS})
+  if(NOT ARG_OWN_HEADERS)
+    target_precompile_headers(${name} REUSE_FROM dp_test_headers)
+  endif()
   target_compile_definitions(${name} PRIVATE
     DP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" DP_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   add_test(NAME ${name} COMMAND ${name})

@@ -50,7 +50,10 @@ void for_each_block(const std::vector<std::int32_t>& counts,
 
 std::string with_coordinates(const std::string& name, const std::vector<std::int32_t>& at) {
   std::string text = name + "[";
-  for (std::size_t i = 0; i < at.size(); ++i) text += (i > 0 ? "," : "") + std::to_string(at[i]);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (i > 0) text += ',';
+    text += std::to_string(at[i]);
+  }
   return text + "]";
 }
 
@@ -218,7 +221,8 @@ class Sharder {
     std::int64_t elements = 1;
     for (std::size_t axis = 0; axis < use.indices.size(); ++axis) {
       const Range& range = ranges.at(use.indices[axis]);
-      key += (axis > 0 ? "," : "") + std::to_string(range.begin) + ":" + std::to_string(range.end);
+      if (axis > 0) key += ',';
+      key += std::to_string(range.begin) + ":" + std::to_string(range.end);
       elements *= range.length();
     }
     key += "]";

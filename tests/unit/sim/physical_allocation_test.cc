@@ -14,15 +14,16 @@ namespace {
 std::atomic<long> allocation_count{0};
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Not inlined: GCC would see free() called on memory of an operator new that it still calls.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocation_count;
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 

@@ -1,0 +1,1 @@
+// Only to have something to precompile headers for.
