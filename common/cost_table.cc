@@ -77,7 +77,7 @@ CostTable CostTable::reference(const Graph& graph, int device_count) {
   }
   table.transfer_.reserve(graph.edge_count() * 2);
   for (const Edge& edge : graph.edges()) {
-    table.transfer_.push_back(SimTime(0));
+    table.transfer_.emplace_back(0);
     table.transfer_.push_back(graph.operation(edge.source).transfer_time);
   }
   table.check_fits();
@@ -185,7 +185,7 @@ void CostTable::set_routes(const Topology& topology) {
   transfer_.reserve(graph_->edge_count() * route_class_count_);
   for (std::size_t e = 0; e < graph_->edge_count(); ++e) {
     const std::int64_t bytes = graph_->edge_bytes(EdgeId(static_cast<std::int32_t>(e)));
-    transfer_.push_back(SimTime(0));
+    transfer_.emplace_back(0);
     for (std::size_t c = 1; c < route_class_count_; ++c) {
       transfer_.push_back(example[c]->transfer_time(bytes));
     }

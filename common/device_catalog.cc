@@ -25,24 +25,24 @@ Device gpu(const std::string& kind, std::int64_t gibibytes, double flops, double
 }
 
 const std::vector<Device>& catalog() {
-  static const std::vector<Device> kDevices = {
+  static const std::vector<Device> devices = {
       gpu("p100", 16, 9.3e12, 9.3e12, 732e9, 1),
       gpu("v100", 32, 15.7e12, 125e12, 900e9, 3),
       gpu("a100", 80, 19.5e12, 312e12, 2039e9, 2),
       gpu("h100", 80, 67e12, 989e12, 3350e9, 2),
   };
-  return kDevices;
+  return devices;
 }
 
 }  // namespace
 
 std::span<const std::string> catalog_kinds() {
-  static const std::vector<std::string> kKinds = [] {
+  static const std::vector<std::string> list = [] {
     std::vector<std::string> kinds;
     for (const Device& device : catalog()) kinds.push_back(device.kind);
     return kinds;
   }();
-  return kKinds;
+  return list;
 }
 
 Device catalog_device(const std::string& kind) {

@@ -1,5 +1,6 @@
 #include "common/nccl_topology.h"
 
+#include <array>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -41,23 +42,23 @@ int integer(const XmlElement& element, const std::string& attribute, int least, 
 
 // Of one direction; `link_speed` as in /sys: "16 GT/s", "16.0 GT/s PCIe".
 double pci_bandwidth(const XmlElement& pci) {
-  struct Generation {
-    std::string_view speed;
+  struct PciSpeed {
+    std::string_view name;
     double bytes_per_second_and_lane;
   };
-  constexpr Generation kGenerations[] = {{"2.5", 0.1875e9}, {"5", 0.375e9}, {"8", 0.75e9},
-                                         {"16", 1.5e9},     {"32", 3e9},    {"64", 6e9}};
+  constexpr std::array<PciSpeed, 6> kSpeeds = {
+      {{"2.5", 0.1875e9}, {"5", 0.375e9}, {"8", 0.75e9}, {"16", 1.5e9}, {"32", 3e9}, {"64", 6e9}}};
   const std::string& speed = need(pci, "link_speed");
   const int width = integer(pci, "link_width", 0, 64);
   std::string number = speed.substr(0, speed.find(' '));
   if (number.ends_with(".0")) number.resize(number.size() - 2);
-  for (const Generation& generation : kGenerations) {
-    if (number == generation.speed && width > 0) {
-      return generation.bytes_per_second_and_lane * width;
+  for (const PciSpeed& known : kSpeeds) {
+    if (number == known.name && width > 0) {
+      return known.bytes_per_second_and_lane * width;
     }
   }
   fail(pci, "link_speed '" + speed + "' and link_width " + std::to_string(width) +
-                " are no speed of PCI Express; give them, as in \"16 GT/s\" and \"16\"");
+                " are no speed of PCI Express; give them as in '16 GT/s' and '16'");
 }
 
 // Of one direction between two CPUs of this kind.
@@ -82,8 +83,8 @@ struct Generation {
   const char* kind;
   double nvlink_bytes_per_second;
 };
-constexpr Generation kGenerations[] = {
-    {60, "p100", 18e9}, {70, "v100", 20e9}, {80, "a100", 20e9}, {90, "h100", 20.6e9}};
+constexpr std::array<Generation, 4> kGenerations = {
+    {{60, "p100", 18e9}, {70, "v100", 20e9}, {80, "a100", 20e9}, {90, "h100", 20.6e9}}};
 
 class NcclReader {
  public:

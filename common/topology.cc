@@ -108,6 +108,11 @@ class PartsCheck {
   std::set<std::string> group_names_;
 };
 
+TopologyParts checked(TopologyParts parts) {
+  PartsCheck(parts).run();
+  return parts;
+}
+
 void add_number(double value, Hasher& hasher) {
   hasher.add(std::bit_cast<std::uint64_t>(value));
 }
@@ -166,11 +171,10 @@ SimTime Route::transfer_time(std::int64_t bytes) const {
   return latency + round_seconds(static_cast<double>(bytes) / bandwidth_bytes_per_second);
 }
 
-Topology::Topology(TopologyParts parts) : parts_(std::move(parts)) {
-  PartsCheck(parts_).run();
-  routes_ = find_routes(parts_);
-  content_hash_ = hash_parts(parts_);
-}
+Topology::Topology(TopologyParts parts)
+    : parts_(checked(std::move(parts))),
+      routes_(find_routes(parts_)),
+      content_hash_(hash_parts(parts_)) {}
 
 const std::string& Topology::node_name(NodeId id) const {
   const std::size_t devices = parts_.devices.size();

@@ -114,7 +114,7 @@ class Topology {
  private:
   TopologyParts parts_;
   std::vector<Route> routes_;  // [devices, devices]
-  std::uint64_t content_hash_ = 0;
+  std::uint64_t content_hash_;
 };
 
 }  // namespace doppler

@@ -50,6 +50,7 @@ class TopologyReader {
     if (const auto count = entry.find("count")) {
       names.clear();
       const std::int64_t last = count->integer(1, kMaxDevices);
+      names.reserve(static_cast<std::size_t>(last));
       for (std::int64_t i = 0; i < last; ++i) names.push_back(name + std::to_string(i));
     }
     std::vector<NodeId> nodes;

@@ -96,8 +96,7 @@ std::vector<YamlItem> YamlItem::list() const {
   if (!node_.IsSequence()) fail("must be a list");
   std::vector<YamlItem> items;
   for (std::size_t i = 0; i < node_.size(); ++i) {
-    items.push_back(
-        YamlItem(*file_, path_ + "[" + std::to_string(i) + "]", node_[i], node_[i].Mark()));
+    items.emplace_back(*file_, path_ + "[" + std::to_string(i) + "]", node_[i], node_[i].Mark());
   }
   return items;
 }

@@ -9,21 +9,20 @@
 
 #include "common/graph.h"
 #include "common/random.h"
-#include "sim/physical_options.h"
+#include "common/physical_options.h"
 
 namespace doppler {
 
 class NoiseModel {
  public:
-  NoiseModel(const Graph& graph, const NoiseOptions& options) {
+  NoiseModel(const Graph& graph, const NoiseOptions& options)
+      : transfer_sigma_(sigma(options.transfer_cv)), quiet_(transfer_sigma_ == 0) {
     for (const Operation& operation : graph.operations()) {
       const auto at = options.operation_cv_by_kind.find(operation.kind);
       const bool listed = at != options.operation_cv_by_kind.end();
       operation_sigma_.push_back(sigma(listed ? at->second : options.operation_cv));
       quiet_ = quiet_ && operation_sigma_.back() == 0;
     }
-    transfer_sigma_ = sigma(options.transfer_cv);
-    quiet_ = quiet_ && transfer_sigma_ == 0;
   }
 
   // Whether all factors are 1.
@@ -48,8 +47,8 @@ class NoiseModel {
   }
 
   std::vector<double> operation_sigma_;  // [operations]
-  double transfer_sigma_ = 0;
-  bool quiet_ = true;
+  double transfer_sigma_;
+  bool quiet_;
 };
 
 }  // namespace doppler

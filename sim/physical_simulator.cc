@@ -170,12 +170,12 @@ inline void PhysicalSimulator::set_timer(std::int64_t time, std::int32_t subject
   timers_.push(time, static_cast<std::uint32_t>(subject) << kEventBits | event);
 }
 
-template <Contention kContention, bool kDetailed>
+template <Contention Mode, bool Detailed>
 void PhysicalSimulator::simulate() {
-  start_entries<kContention, kDetailed>();
+  start_entries<Mode, Detailed>();
   while (true) {
-    if constexpr (kContention == Contention::kFair) {
-      if (end_fair_transfer<kContention, kDetailed>()) continue;
+    if constexpr (Mode == Contention::kFair) {
+      if (end_fair_transfer<Mode, Detailed>()) continue;
     }
     if (timers_.empty()) return;
     now_ = timers_.top_time();
@@ -183,9 +183,9 @@ void PhysicalSimulator::simulate() {
     const auto subject = static_cast<std::int32_t>(payload >> kEventBits);
     const std::uint32_t event = payload & ((1U << kEventBits) - 1);
     if (event == kOperationEnds) {
-      end_operation<kContention, kDetailed>(subject);
-    } else if (kContention != Contention::kFair || event == kTransferEnds) {
-      end_transfer<kContention, kDetailed>(subject);
+      end_operation<Mode, Detailed>(subject);
+    } else if (Mode != Contention::kFair || event == kTransferEnds) {
+      end_transfer<Mode, Detailed>(subject);
     } else {
       begin_flow(subject);
     }
@@ -194,7 +194,7 @@ void PhysicalSimulator::simulate() {
 
 // Carries out the end of a shared transfer if that is the next event. Shares are recomputed once
 // all events of the present instant are done.
-template <Contention kContention, bool kDetailed>
+template <Contention Mode, bool Detailed>
 bool PhysicalSimulator::end_fair_transfer() {
   if (fair_.changed() && fair_.next_time() > now_ &&
       (timers_.empty() || timers_.top_time() > now_)) {
@@ -208,11 +208,11 @@ bool PhysicalSimulator::end_fair_transfer() {
     return false;
   }
   now_ = time;
-  end_transfer<kContention, kDetailed>(fair_.end_next());
+  end_transfer<Mode, Detailed>(fair_.end_next());
   return true;
 }
 
-template <Contention kContention, bool kDetailed>
+template <Contention Mode, bool Detailed>
 void PhysicalSimulator::start_entries() {
   for (std::int32_t operation : entries_) {
     const auto device = static_cast<std::size_t>(device_of(operation));
@@ -220,25 +220,25 @@ void PhysicalSimulator::start_entries() {
       ready_.push(operation, device);
       continue;
     }
-    if constexpr (kDetailed) {
+    if constexpr (Detailed) {
       if (has_memory_) memory_.operation_starts(OperationId(operation));
     }
-    release_output<kContention, kDetailed>(operation);
+    release_output<Mode, Detailed>(operation);
   }
   for (std::int32_t operation : entries_) {
-    dispatch<kDetailed>(static_cast<std::size_t>(device_of(operation)));
+    dispatch<Detailed>(static_cast<std::size_t>(device_of(operation)));
   }
 }
 
 // The output of an operation is there.
-template <Contention kContention, bool kDetailed>
+template <Contention Mode, bool Detailed>
 inline void PhysicalSimulator::release_output(std::int32_t operation) {
   ++finished_count_;
   const auto index = static_cast<std::size_t>(operation);
   const std::int32_t own = device_of(operation);
   [[maybe_unused]] const std::int32_t transfers_before = transfer_count_;
   [[maybe_unused]] int local_readers = 0;
-  if constexpr (kDetailed) {
+  if constexpr (Detailed) {
     if (has_memory_) {
       // Inputs are freed before copies are allocated, so readers and transfers are counted first.
       int transfers = 0;
@@ -260,27 +260,27 @@ inline void PhysicalSimulator::release_output(std::int32_t operation) {
     const std::int32_t destination = destinations_[static_cast<std::size_t>(e)];
     const std::int32_t to = device_of(destination);
     if (to == own) {
-      arrive<kDetailed>(destination, Wait::Kind::kOperation, operation);
+      arrive<Detailed>(destination, Wait::Kind::kOperation, operation);
     } else if (sent_by_[static_cast<std::size_t>(to)] != operation) {
       sent_by_[static_cast<std::size_t>(to)] = operation;
-      request_transfer<kContention, kDetailed>(operation, e, to);
+      request_transfer<Mode, Detailed>(operation, e, to);
     }
   }
 }
 
-template <Contention kContention, bool kDetailed>
+template <Contention Mode, bool Detailed>
 inline void PhysicalSimulator::end_operation(std::int32_t operation) {
   const auto device = static_cast<std::size_t>(device_of(operation));
-  release_output<kContention, kDetailed>(operation);
+  release_output<Mode, Detailed>(operation);
   busy_[device] = 0;
-  dispatch<kDetailed>(device);
+  dispatch<Detailed>(device);
 }
 
-template <bool kDetailed>
+template <bool Detailed>
 inline void PhysicalSimulator::arrive(std::int32_t operation, [[maybe_unused]] Wait::Kind cause,
                                       [[maybe_unused]] std::int32_t index) {
   if (--missing_inputs_[static_cast<std::size_t>(operation)] != 0) return;
-  if constexpr (kDetailed) {
+  if constexpr (Detailed) {
     if (record_ != nullptr) {
       cause_[static_cast<std::size_t>(operation)] = {.kind = cause, .index = index};
       arrival_[static_cast<std::size_t>(operation)] = now_;
@@ -289,14 +289,14 @@ inline void PhysicalSimulator::arrive(std::int32_t operation, [[maybe_unused]] W
   ready_.push(operation, static_cast<std::size_t>(device_of(operation)));
 }
 
-template <bool kDetailed>
+template <bool Detailed>
 inline void PhysicalSimulator::dispatch(std::size_t device) {
   if (busy_[device] != 0) return;
   const std::int32_t operation = ready_.pop(device);
   if (operation < 0) return;
   busy_[device] = 1;
   SimTime duration = costs_->compute(OperationId(operation), DeviceId(static_cast<int>(device)));
-  if constexpr (kDetailed) {
+  if constexpr (Detailed) {
     if (has_noise_) {
       duration = scale_time(duration, noise_.operation_factor(options_.seed, operation));
     }
@@ -326,7 +326,7 @@ double PhysicalSimulator::transfer_factor(const Transfer& transfer) const {
                                 destinations_[static_cast<std::size_t>(transfer.first_edge)]);
 }
 
-template <Contention kContention, bool kDetailed>
+template <Contention Mode, bool Detailed>
 inline void PhysicalSimulator::request_transfer(std::int32_t operation, std::int32_t edge,
                                                 std::int32_t to) {
   const std::int32_t from = device_of(operation);
@@ -343,7 +343,7 @@ inline void PhysicalSimulator::request_transfer(std::int32_t operation, std::int
                             .transfer_time(transfer_bytes(operation, edge, to))
                             .ticks();
   }
-  if constexpr (kDetailed) {
+  if constexpr (Detailed) {
     if (has_noise_) {
       transfer.duration = scale_time(SimTime(transfer.duration), transfer_factor(transfer)).ticks();
     }
@@ -358,13 +358,13 @@ inline void PhysicalSimulator::request_transfer(std::int32_t operation, std::int
       record.alone_time = SimTime(transfer.duration);
     }
   }
-  if constexpr (kContention == Contention::kSerial) {
+  if constexpr (Mode == Contention::kSerial) {
     if (!serial_.try_start(id, static_cast<std::size_t>(transfer.pair))) return;
   }
-  if constexpr (kDetailed) {
+  if constexpr (Detailed) {
     transfer_starts(id, {.kind = Wait::Kind::kOperation, .index = operation});
   }
-  if constexpr (kContention == Contention::kFair) {
+  if constexpr (Mode == Contention::kFair) {
     const std::int64_t before = latency(id);
     if (before == 0 && transfer.duration > 0) {
       begin_flow(id);
@@ -393,10 +393,10 @@ void PhysicalSimulator::begin_flow(std::int32_t id) {
               static_cast<double>(bytes) * transfer_factor(transfer), now_);
 }
 
-template <Contention kContention, bool kDetailed>
+template <Contention Mode, bool Detailed>
 inline void PhysicalSimulator::end_transfer(std::int32_t id) {
   const Transfer transfer = transfers_[static_cast<std::size_t>(id)];
-  if constexpr (kDetailed) {
+  if constexpr (Detailed) {
     if (has_memory_) memory_.transfer_ends(id, OperationId(transfer.producer));
     if (record_ != nullptr) {
       const Route& route =
@@ -409,10 +409,10 @@ inline void PhysicalSimulator::end_transfer(std::int32_t id) {
       }
     }
   }
-  if constexpr (kContention == Contention::kSerial) {
+  if constexpr (Mode == Contention::kSerial) {
     serial_.finish(static_cast<std::size_t>(transfer.pair),
                    [&](std::int32_t started, std::int32_t resource) {
-                     if constexpr (kDetailed)
+                     if constexpr (Detailed)
                        transfer_starts(started, serial_.describe(resource, id));
                      set_timer(now_ + transfers_[static_cast<std::size_t>(started)].duration,
                                started, kTransferEnds);
@@ -420,18 +420,18 @@ inline void PhysicalSimulator::end_transfer(std::int32_t id) {
   }
   const std::int32_t last_edge = out_offsets_[static_cast<std::size_t>(transfer.producer) + 1];
   [[maybe_unused]] std::int64_t bytes = 0;
-  if constexpr (kDetailed) {
+  if constexpr (Detailed) {
     bytes = transfer_bytes(transfer.producer, transfer.first_edge, transfer.to);
   }
   for (std::int32_t e = transfer.first_edge; e < last_edge; ++e) {
     const std::int32_t destination = destinations_[static_cast<std::size_t>(e)];
     if (device_of(destination) != transfer.to) continue;
-    if constexpr (kDetailed) {
+    if constexpr (Detailed) {
       if (has_memory_) memory_.copy_is_read(EdgeId(e), id, bytes);
     }
-    arrive<kDetailed>(destination, Wait::Kind::kTransfer, id);
+    arrive<Detailed>(destination, Wait::Kind::kTransfer, id);
   }
-  dispatch<kDetailed>(static_cast<std::size_t>(transfer.to));
+  dispatch<Detailed>(static_cast<std::size_t>(transfer.to));
 }
 
 // Detailed runs: the route is taken from now on.

@@ -81,11 +81,14 @@ class SerialLinks {
   }
 
  private:
-  auto older() const {
-    return [this](std::int32_t a, std::int32_t b) {
-      return first_[static_cast<std::size_t>(a)] < first_[static_cast<std::size_t>(b)];
-    };
-  }
+  // Of two pairs, the one whose first transfer is older.
+  struct Older {
+    const std::vector<std::int32_t>* first;
+    bool operator()(std::int32_t a, std::int32_t b) const {
+      return (*first)[static_cast<std::size_t>(a)] < (*first)[static_cast<std::size_t>(b)];
+    }
+  };
+  Older older() const { return {&first_}; }
 
   // The first resource of a route that is taken, or -1.
   std::int32_t first_taken(std::size_t pair) const {

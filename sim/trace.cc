@@ -42,6 +42,26 @@ std::string microseconds(std::int64_t ticks) {
   return buffer.data();
 }
 
+// A JSON object, field by field.
+class Object {
+ public:
+  Object& json(const std::string& key, const std::string& value) {
+    fields_ += (fields_.empty() ? "" : ", ") + quote(key) + ": " + value;
+    return *this;
+  }
+  Object& text(const std::string& key, const std::string& value) { return json(key, quote(value)); }
+  Object& number(const std::string& key, std::int64_t value) {
+    return json(key, std::to_string(value));
+  }
+  Object& time(const std::string& key, SimTime value) {
+    return json(key, microseconds(value.ticks()));
+  }
+  std::string str() const { return "{" + fields_ + "}"; }
+
+ private:
+  std::string fields_;
+};
+
 // A box in a row; arrows start and end in boxes.
 struct Box {
   int process = 0;
@@ -62,33 +82,43 @@ class TraceWriter {
     write_operations();
     write_transfers();
     write_arrows();
-    return "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n" + events_ + "\n]}\n";
+    return R"({"displayTimeUnit": "ns", "traceEvents": [)"
+           "\n" +
+           events_ + "\n]}\n";
   }
 
  private:
-  void add(const std::string& fields) {
+  void add(const Object& event) {
     if (!events_.empty()) events_ += ",\n";
-    events_ += "{" + fields + "}";
+    events_ += event.str();
   }
-  static std::string place(int process, std::size_t row) {
-    return "\"pid\": " + std::to_string(process) + ", \"tid\": " + std::to_string(row);
+  static Object event(const std::string& phase, const std::string& name, int process,
+                      std::size_t row) {
+    return Object()
+        .text("ph", phase)
+        .text("name", name)
+        .number("pid", process)
+        .number("tid", static_cast<std::int64_t>(row));
+  }
+  static Object event(const std::string& phase, const std::string& name, const Box& box) {
+    return event(phase, name, box.process, box.row);
   }
   void name_process(int process, const std::string& name) {
-    add("\"ph\": \"M\", \"name\": \"process_name\", \"pid\": " + std::to_string(process) +
-        ", \"args\": {\"name\": " + quote(name) + "}");
+    add(event("M", "process_name", process, 0).json("args", Object().text("name", name).str()));
   }
   void name_row(int process, std::size_t row, const std::string& name) {
-    add("\"ph\": \"M\", \"name\": \"thread_name\", " + place(process, row) +
-        ", \"args\": {\"name\": " + quote(name) + "}");
-    add("\"ph\": \"M\", \"name\": \"thread_sort_index\", " + place(process, row) +
-        ", \"args\": {\"sort_index\": " + std::to_string(row) + "}");
+    add(event("M", "thread_name", process, row).json("args", Object().text("name", name).str()));
+    const auto index = static_cast<std::int64_t>(row);
+    add(event("M", "thread_sort_index", process, row)
+            .json("args", Object().number("sort_index", index).str()));
   }
   void add_box(const Box& box, const std::string& name, const std::string& category,
-               const std::string& arguments) {
-    add("\"ph\": \"X\", \"name\": " + quote(name) + ", \"cat\": " + quote(category) + ", " +
-        place(box.process, box.row) + ", \"ts\": " + microseconds(box.start.ticks()) +
-        ", \"dur\": " + microseconds((box.end - box.start).ticks()) + ", \"args\": {" + arguments +
-        "}");
+               const Object& arguments) {
+    add(event("X", name, box)
+            .text("cat", category)
+            .time("ts", box.start)
+            .time("dur", box.end - box.start)
+            .json("args", arguments.str()));
   }
 
   void write_operations() {
@@ -103,9 +133,10 @@ class TraceWriter {
                        .end = execution_.end[id]};
       operation_boxes_.push_back(box);
       add_box(box, operation_label(graph_, id), graph_.operation(id).kind,
-              "\"operation\": " + std::to_string(o) +
-                  ", \"ready_us\": " + microseconds(execution_.ready[id].ticks()) +
-                  ", \"output_bytes\": " + std::to_string(graph_.operation(id).output_bytes));
+              Object()
+                  .number("operation", static_cast<std::int64_t>(o))
+                  .time("ready_us", execution_.ready[id])
+                  .number("output_bytes", graph_.operation(id).output_bytes));
     }
   }
 
@@ -145,9 +176,11 @@ class TraceWriter {
     const Box box = {.process = kLinks, .row = row, .start = t.start, .end = t.end};
     add_box(box, operation_label(graph_, t.producer) + " to " + topology_.device(t.to).name,
             "transfer",
-            "\"transfer\": " + std::to_string(index) + ", \"bytes\": " + std::to_string(t.bytes) +
-                ", \"requested_us\": " + microseconds(t.requested.ticks()) +
-                ", \"alone_us\": " + microseconds(t.alone_time.ticks()));
+            Object()
+                .number("transfer", static_cast<std::int64_t>(index))
+                .number("bytes", t.bytes)
+                .time("requested_us", t.requested)
+                .time("alone_us", t.alone_time));
     // Arrows come in at the first link of the route and go out at the last.
     const Route& route = topology_.route(t.from, t.to);
     if (link == route.links.front()) transfer_boxes_[index].first = box;
@@ -175,13 +208,14 @@ class TraceWriter {
   // Viewers bind an arrow to the boxes that its ends lie in, so it starts just before the end.
   void add_arrow(const Box& from, const Box& to) {
     constexpr std::int64_t kNanosecond = 1000;
-    const std::int64_t inside = std::max(from.start.ticks(), from.end.ticks() - kNanosecond);
-    const std::string head =
-        "\"name\": \"data\", \"cat\": \"data\", \"id\": " + std::to_string(arrow_count_++) + ", ";
-    add("\"ph\": \"s\", " + head + place(from.process, from.row) +
-        ", \"ts\": " + microseconds(inside));
-    add("\"ph\": \"f\", \"bp\": \"e\", " + head + place(to.process, to.row) +
-        ", \"ts\": " + microseconds(to.start.ticks()));
+    const SimTime inside(std::max(from.start.ticks(), from.end.ticks() - kNanosecond));
+    const auto id = static_cast<std::int64_t>(arrow_count_++);
+    add(event("s", "data", from).text("cat", "data").number("id", id).time("ts", inside));
+    add(event("f", "data", to)
+            .text("bp", "e")
+            .text("cat", "data")
+            .number("id", id)
+            .time("ts", to.start));
   }
 
   const Graph& graph_;
