@@ -6,6 +6,17 @@
 
 namespace doppler {
 
+PhysicalOptions physical_options(const SimulationConfig& simulation, std::uint64_t seed) {
+  PhysicalOptions options;
+  options.contention = simulation.contention;
+  options.dispatch = simulation.dispatch;
+  options.memory = simulation.memory;
+  options.noise.operation_cv = simulation.operation_noise;
+  options.noise.transfer_cv = simulation.transfer_noise;
+  options.seed = seed;
+  return options;
+}
+
 Machine::Machine(const Graph& graph, const Topology* topology, const SimulationConfig& simulation,
                  std::uint64_t seed)
     : topology_(topology), simulation_(simulation), seed_(seed) {
@@ -23,14 +34,8 @@ std::unique_ptr<Executor> Machine::make_executor() const {
   if (simulation_.mode == SimulationMode::kReference) {
     return std::make_unique<ReferenceSimulator>(*costs_);
   }
-  PhysicalOptions options;
-  options.contention = simulation_.contention;
-  options.dispatch = simulation_.dispatch;
-  options.memory = simulation_.memory;
-  options.noise.operation_cv = simulation_.operation_noise;
-  options.noise.transfer_cv = simulation_.transfer_noise;
-  options.seed = seed_;
-  return std::make_unique<PhysicalSimulator>(*costs_, *topology_, options);
+  return std::make_unique<PhysicalSimulator>(*costs_, *topology_,
+                                             physical_options(simulation_, seed_));
 }
 
 }  // namespace doppler

@@ -10,9 +10,13 @@
 #include "common/cost_table.h"
 #include "common/executor.h"
 #include "common/graph.h"
+#include "common/physical_options.h"
 #include "common/topology.h"
 
 namespace doppler {
+
+// What a configuration asks of the physical simulator; `seed` is that of noise and random dispatch.
+PhysicalOptions physical_options(const SimulationConfig& simulation, std::uint64_t seed);
 
 class Machine {
  public:

@@ -41,7 +41,7 @@
 #include "sim/fair_links.h"
 #include "sim/memory_meter.h"
 #include "sim/noise_model.h"
-#include "sim/physical_options.h"
+#include "common/physical_options.h"
 #include "sim/ready_queues.h"
 #include "sim/serial_links.h"
 #include "sim/timer_heap.h"
@@ -76,32 +76,32 @@ class PhysicalSimulator : public Executor {
   void reset(const Assignment& assignment, std::span<const OperationId> order);
   void close_record();
 
-  // kDetailed: with noise, memory or a record.
-  template <Contention kContention, bool kDetailed>
+  // Detailed: with noise, memory or a record.
+  template <Contention Mode, bool Detailed>
   void simulate();
-  template <Contention kContention, bool kDetailed>
+  template <Contention Mode, bool Detailed>
   bool end_fair_transfer();
-  template <Contention kContention, bool kDetailed>
+  template <Contention Mode, bool Detailed>
   void start_entries();
-  template <Contention kContention, bool kDetailed>
+  template <Contention Mode, bool Detailed>
   void release_output(std::int32_t operation);
-  template <Contention kContention, bool kDetailed>
+  template <Contention Mode, bool Detailed>
   void end_operation(std::int32_t operation);
-  template <Contention kContention, bool kDetailed>
+  template <Contention Mode, bool Detailed>
   void request_transfer(std::int32_t operation, std::int32_t edge, std::int32_t to);
-  template <Contention kContention, bool kDetailed>
-  void end_transfer(std::int32_t transfer);
-  template <bool kDetailed>
+  template <Contention Mode, bool Detailed>
+  void end_transfer(std::int32_t id);
+  template <bool Detailed>
   void arrive(std::int32_t operation, Wait::Kind cause, std::int32_t index);
-  template <bool kDetailed>
+  template <bool Detailed>
   void dispatch(std::size_t device);
 
   void set_timer(std::int64_t time, std::int32_t subject, std::uint32_t event);
-  void begin_flow(std::int32_t transfer);
-  std::int64_t latency(std::int32_t transfer) const;
+  void begin_flow(std::int32_t id);
+  std::int64_t latency(std::int32_t id) const;
   double transfer_factor(const Transfer& transfer) const;
   std::int64_t transfer_bytes(std::int32_t operation, std::int32_t edge, std::int32_t to) const;
-  void transfer_starts(std::int32_t transfer, Wait wait);
+  void transfer_starts(std::int32_t id, Wait wait);
   void operation_starts(std::int32_t operation, std::int64_t end, std::size_t device);
 
   std::int32_t device_of(std::int32_t operation) const { return devices_[operation].value(); }

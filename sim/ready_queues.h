@@ -11,7 +11,7 @@
 #include "common/assignment.h"
 #include "common/graph.h"
 #include "common/random.h"
-#include "sim/physical_options.h"
+#include "common/physical_options.h"
 
 namespace doppler {
 

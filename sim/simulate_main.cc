@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <iomanip>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -18,8 +17,10 @@
 #include "common/text_file.h"
 #include "common/topology_file.h"
 #include "sim/explain.h"
+#include "sim/machine.h"
 #include "sim/physical_simulator.h"
 #include "sim/reference_simulator.h"
+#include "sim/simulation_flags.h"
 #include "sim/trace.h"
 
 namespace doppler {
@@ -29,10 +30,8 @@ using Json = nlohmann::ordered_json;
 
 struct Flags {
   std::string graph;
-  bool reference = false;
-  int devices = 0;
-  std::string topology;
-  PhysicalOptions options;
+  SimulationConfig simulation;
+  std::uint64_t seed = 0;
   std::string assignments;
   std::string orders;
   std::string trace;
@@ -40,76 +39,17 @@ struct Flags {
   bool json = false;
 };
 
-// Flags that make no sense in reference mode.
-constexpr const char* kPhysicalFlags[] = {
-    "--topology", "--contention",      "--dispatch",       "--orders", "--memory",
-    "--seed",     "--operation-noise", "--transfer-noise", "--trace",  "--explain"};
-
-// The values of an option, by name.
-template <typename T>
-using Choices = std::map<std::string, T>;
-
-template <typename T>
-void add_choice(CLI::App& app, const std::string& name, T& value, const Choices<T>& choices,
-                const std::string& help) {
-  app.add_option_function<std::string>(
-         name, [&value, choices](const std::string& word) { value = choices.at(word); }, help)
-      ->check(CLI::IsMember(choices));
-}
-
-void add_physical_flags(CLI::App& app, Flags& flags) {
-  PhysicalOptions& options = flags.options;
-  app.add_option("--topology", flags.topology,
-                 "topology file: physical mode, on the devices that it describes");
-  add_choice(
-      app, "--contention", options.contention,
-      {{"none", Contention::kNone}, {"serial", Contention::kSerial}, {"fair", Contention::kFair}},
-      "what transfers do to each other: none, serial or fair (default: serial)");
-  add_choice(
-      app, "--dispatch", options.dispatch,
-      {{"fifo", Dispatch::kFifo}, {"priority", Dispatch::kPriority}, {"random", Dispatch::kRandom}},
-      "which ready operation a device takes: fifo, priority or random (default: fifo)");
-  app.add_option(
-      "--orders", flags.orders,
-      "for --dispatch priority: file with a line for each assignment, all operation ids, "
-      "most urgent first, comma-separated");
-  add_choice(app, "--memory", options.memory,
-             {{"report", MemoryRule::kReport}, {"enforce", MemoryRule::kEnforce}},
-             "report peaks, or enforce capacities (default: report)");
-  app.add_option("--operation-noise", options.noise.operation_cv,
-                 "coefficient of variation of the time of operations")
-      ->check(CLI::Range(0.0, 10.0));
-  app.add_option("--transfer-noise", options.noise.transfer_cv,
-                 "coefficient of variation of the time of transfers")
-      ->check(CLI::Range(0.0, 10.0));
-  app.add_option("--seed", options.seed, "of noise and random dispatch");
-  app.add_option("--trace", flags.trace,
-                 "file to write a trace of the one assignment to, for Chrome and Perfetto");
-  app.add_flag("--explain", flags.explain,
-               "print the critical path of each schedule and what each step waited for");
-}
-
 void check_flags(const CLI::App& app, const Flags& flags) {
-  if (flags.reference == !flags.topology.empty()) {
-    throw ConfigError(
-        "give either --topology FILE for the physical mode (it needs a topology) or --reference "
-        "for "
-        "the cost model of the paper's published simulator");
-  }
-  if (flags.reference && app.count("--devices") == 0) {
-    throw ConfigError("--devices is required; see --help");
-  }
-  if (!flags.reference && app.count("--devices") > 0) {
-    throw ConfigError("--devices: the topology says how many devices there are; leave it out");
-  }
-  for (const char* name : kPhysicalFlags) {
-    if (flags.reference && app.count(name) > 0) {
+  if (flags.simulation.mode == SimulationMode::kReference) {
+    for (const char* name : {"--orders", "--seed", "--trace", "--explain"}) {
+      if (app.count(name) == 0) continue;
       throw ConfigError(std::string(name) +
                         " is for the physical mode; leave it or --reference out");
     }
   }
   int from_stdin = 0;
-  for (const std::string& file : {flags.graph, flags.topology, flags.assignments, flags.orders}) {
+  for (const std::string& file :
+       {flags.graph, flags.simulation.topology, flags.assignments, flags.orders}) {
     from_stdin += file == "-" ? 1 : 0;
   }
   if (from_stdin > 1) {
@@ -126,22 +66,30 @@ Flags read_flags(int argc, char** argv) {
   CLI::App app("Costs assignments of a graph in the simulator.", "doppler simulate");
   Flags flags;
   app.add_option("GRAPH", flags.graph, "graph file of any format")->required();
-  app.add_flag("--reference", flags.reference, "the cost model of the paper's published simulator");
-  app.add_option("--devices", flags.devices, "how many devices there are, with --reference");
   app.add_option(
          "--assignments", flags.assignments,
          "file with an assignment a line: the device of each operation, comma-separated; - is "
          "standard input")
       ->required();
   app.add_flag("--json", flags.json, "print a list with an entry for each assignment");
-  add_physical_flags(app, flags);
+  add_simulation_flags(app, flags.simulation);
+  app.add_option(
+      "--orders", flags.orders,
+      "for --dispatch priority: file with a line for each assignment, all operation ids, "
+      "most urgent first, comma-separated");
+  app.add_option("--seed", flags.seed, "of noise and random dispatch");
+  app.add_option("--trace", flags.trace,
+                 "file to write a trace of the one assignment to, for Chrome and Perfetto");
+  app.add_flag("--explain", flags.explain,
+               "print the critical path of each schedule and what each step waited for");
   app.footer(
       "Prints for each assignment its cost and its makespan in ticks; in physical mode the cost is "
       "in seconds\nand a tick is a picosecond.\n\nExamples:\n"
       "  doppler simulate graph.txt --reference --devices 4 --assignments placements.csv\n"
-      "  doppler simulate graph.dot --topology configs/topologies/h100x8-nvswitch.yaml \\\n"
+      "  doppler simulate graph.json --topology configs/topologies/h100x8-nvswitch.yaml \\\n"
       "      --contention fair --assignments placements.csv --explain --trace trace.json");
   parse_flags(app, argc, argv);
+  check_simulation_flags(app, flags.simulation);
   check_flags(app, flags);
   return flags;
 }
@@ -199,7 +147,7 @@ std::vector<std::vector<OperationId>> read_orders(const Flags& flags, std::size_
 }
 
 int simulate_reference(const Flags& flags, const Graph& graph) {
-  const CostTable costs = CostTable::reference(graph, flags.devices);
+  const CostTable costs = CostTable::reference(graph, static_cast<int>(flags.simulation.devices));
   ReferenceSimulator simulator(costs);
   Json report = Json::array();
   for (const Assignment& assignment : read_assignments(flags, graph, costs)) {
@@ -251,9 +199,9 @@ void print_result(const Execution& execution, SimTime cost) {
 }
 
 int simulate_physical(const Flags& flags, const Graph& graph) {
-  const Topology topology = load_topology(flags.topology);
+  const Topology topology = load_topology(flags.simulation.topology);
   const CostTable costs = CostTable::physical(graph, topology);
-  PhysicalSimulator simulator(costs, topology, flags.options);
+  PhysicalSimulator simulator(costs, topology, physical_options(flags.simulation, flags.seed));
   const std::vector<Assignment> assignments = read_assignments(flags, graph, costs);
   const auto orders = read_orders(flags, graph.operation_count(), assignments.size());
   if (!flags.trace.empty() && assignments.size() != 1) {
@@ -288,8 +236,8 @@ int simulate_main(int argc, char** argv) {
   for (const Warning& warning : file.warnings) {
     std::cerr << describe(warning, shown_name(flags.graph)) << "\n";
   }
-  return flags.reference ? simulate_reference(flags, file.graph)
-                         : simulate_physical(flags, file.graph);
+  return flags.simulation.mode == SimulationMode::kReference ? simulate_reference(flags, file.graph)
+                                                             : simulate_physical(flags, file.graph);
 }
 
 }  // namespace

@@ -155,14 +155,15 @@ class Simulate(CliTest):
         small = self.write("small.yaml", PAIR.replace("memory_bytes: 10", "memory_bytes: 4"))
         # d1 holds the copy of a from 1 to 6 and that of b from 5 on: (8 - 4) / 4 = 1, cost 10 s x (1 + 10).
         arguments = ("simulate", self.graph, "--topology", small, "--assignments", "-")
-        reported = json.loads(run(*arguments, "--json", stdin="0,0,1,1\n").stdout)[0]
+        reported = json.loads(run(*arguments, "--json", "--memory", "report", stdin="0,0,1,1\n").stdout)[0]
         self.assertTrue(reported["feasible"])
-        enforced = json.loads(run(*arguments, "--json", "--memory", "enforce", stdin="0,0,1,1\n").stdout)[0]
+        self.assertEqual(reported["cost_seconds"], 10)
+        enforced = json.loads(run(*arguments, "--json", stdin="0,0,1,1\n").stdout)[0]  # the default
         self.assertFalse(enforced["feasible"])
         self.assertEqual(enforced["makespan_seconds"], 10)
         self.assertEqual(enforced["largest_overflow_fraction"], 1)
         self.assertEqual(enforced["cost_seconds"], 110)
-        self.assertIn("infeasible", run(*arguments, "--memory", "enforce", stdin="0,0,1,1\n").stdout)
+        self.assertIn("infeasible", run(*arguments, stdin="0,0,1,1\n").stdout)
 
     def test_noise_is_replayed_by_its_seed(self):
         outputs = [self.simulate("--operation-noise", 0.2, "--seed", seed, stdin="0,0,1,1\n").stdout

@@ -10,7 +10,7 @@
 #include "common/cost_table.h"
 #include "common/executor.h"
 #include "common/topology.h"
-#include "sim/physical_options.h"
+#include "common/physical_options.h"
 #include "tests/support/progressive_filling.h"
 
 namespace doppler::test {
