@@ -9,7 +9,7 @@ namespace {
 
 // Quoted for DOT. The language itself knows only \" within a string; that \\ and \n mean what they
 // mean elsewhere is Graphviz' rule for labels and decode_dot_text()'s for the rest.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (char c : text) {
     if (c == '"') {
@@ -52,7 +52,7 @@ class Writer {
   explicit Writer(const Graph& graph) : graph_(graph) {}
 
   std::string write() {
-    text_ = "digraph " + quoted(graph_.name()) + " {\n";
+    text_ = "digraph " + in_quotes(graph_.name()) + " {\n";
     const bool physical = graph_.cost_unit() == CostUnit::kPhysical;
     text_ += std::string("  doppler_graph=1; cost_unit=") + (physical ? "physical" : "durations") +
              "; input_count=" + std::to_string(graph_.input_count()) + ";\n";
@@ -78,17 +78,17 @@ class Writer {
     text_ += "  n" + std::to_string(index) + " [";
     first_ = true;
     const std::string shown = o.name.empty() ? std::to_string(index) : o.name;
-    attribute("label", quoted(o.kind.empty() ? shown : shown + "\n" + o.kind));
-    attribute("name", quoted(o.name));
-    attribute("kind", quoted(o.kind));
+    attribute("label", in_quotes(o.kind.empty() ? shown : shown + "\n" + o.kind));
+    attribute("name", in_quotes(o.name));
+    attribute("kind", in_quotes(o.kind));
     const auto number = [](auto value) { return std::to_string(value); };
-    if (o.flops != 0) attribute("flops", quoted(format_decimal(o.flops)));
+    if (o.flops != 0) attribute("flops", in_quotes(format_decimal(o.flops)));
     if (o.output_bytes != 0) attribute("output_bytes", number(o.output_bytes));
     if (o.compute_time != SimTime(0)) attribute("compute_ticks", number(o.compute_time.ticks()));
     if (o.transfer_time != SimTime(0)) attribute("transfer_ticks", number(o.transfer_time.ticks()));
-    if (!o.output_shape.empty()) attribute("output_shape", quoted(joined(o.output_shape, number)));
+    if (!o.output_shape.empty()) attribute("output_shape", in_quotes(joined(o.output_shape, number)));
     if (!o.measured_durations.empty()) {
-      attribute("measured_seconds", quoted(joined(o.measured_durations, [](const auto& measured) {
+      attribute("measured_seconds", in_quotes(joined(o.measured_durations, [](const auto& measured) {
                   return percent_encoded(measured.device_kind) + ":" +
                          format_decimal(measured.seconds);
                 })));
@@ -96,11 +96,11 @@ class Writer {
     if (o.group.value() != GroupId().value()) attribute("group_id", number(o.group.value()));
     if (o.role == Role::kReduce) attribute("role", "reduce");
     if (!o.block_coordinates.empty()) {
-      attribute("block_coordinates", quoted(joined(o.block_coordinates, number)));
+      attribute("block_coordinates", in_quotes(joined(o.block_coordinates, number)));
     }
     if (o.pinned_device) attribute("pinned_device", number(o.pinned_device->value()));
     if (!o.forbidden_devices.empty()) {
-      attribute("forbidden_devices", quoted(joined(o.forbidden_devices, [](DeviceId device) {
+      attribute("forbidden_devices", in_quotes(joined(o.forbidden_devices, [](DeviceId device) {
                   return std::to_string(device.value());
                 })));
     }
@@ -114,8 +114,8 @@ class Writer {
     first_ = true;
     attribute("shape", "box");
     attribute("input", "true");
-    attribute("label", quoted(input.name));
-    attribute("name", quoted(input.name));
+    attribute("label", in_quotes(input.name));
+    attribute("name", in_quotes(input.name));
     attribute("bytes", std::to_string(input.bytes));
     text_ += "];\n";
     for (OperationId consumer : input.consumers) {

@@ -42,7 +42,7 @@ void add_generate_flags(CLI::App& command, GenerateFlags& flags) {
   command.footer(
       "Examples:\n"
       "  doppler graph generate chain-mm -o chain_mm.txt\n"
-      "  doppler graph generate llama --devices 8 --size layers=2 --costs physical -o llama.dot\n"
+      "  doppler graph generate llama --devices 8 --size layers=2 --costs physical -o llama.json\n"
       "  doppler graph generate --list");
 }
 
@@ -55,7 +55,7 @@ void add_shard_flags(CLI::App& command, GenerateFlags& flags) {
                   "tensor:index=blocks,...: how to cut the operation that makes a tensor")
       ->take_all();
   command.footer(
-      "Example:\n  doppler graph shard model.yaml --devices 4 --partition y:b=2,h=2 -o graph.dot");
+      "Example:\n  doppler graph shard model.yaml --devices 4 --partition y:b=2,h=2 -o graph.json");
 }
 
 Graph generate_from_flags(const GenerateFlags& flags) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "common/graph_json.h"
 #include "common/import_dnn_partitioning.h"
 #include "common/import_dot.h"
 #include "common/import_onnx.h"
@@ -80,7 +81,7 @@ std::optional<GraphFormat> detect_numbers(std::string_view content) {
 
 std::span<const std::string> graph_format_names() {
   static const std::vector<std::string> names = {
-      "text", "onnx", "dnn-partitioning", "pipedream", "dot", "wfcommons", "stg"};
+      "text", "onnx", "dnn-partitioning", "pipedream", "dot", "wfcommons", "stg", "native"};
   return names;
 }
 
@@ -104,6 +105,7 @@ GraphFormat detect_format(std::string_view content, const std::string& file) {
   report.check_text(content);
   const std::string_view text = content.substr(content.find_first_not_of(" \t\r\n"));
   if (text.starts_with('{')) {
+    if (is_graph_json(text)) return GraphFormat::kNative;
     if (contains(text, "\"maxFPGAs\"")) return GraphFormat::kDnnPartitioning;
     if (contains(text, "\"schemaVersion\"") && contains(text, "\"workflow\"")) {
       return GraphFormat::kWfcommons;
@@ -146,6 +148,8 @@ Imported parse_any_graph(std::string_view content, const std::string& file,
       return import_wfcommons(content, file, options);
     case GraphFormat::kStg:
       return import_stg(content, file, options);
+    case GraphFormat::kNative:
+      return import_graph_json(content, file);
   }
   throw ConfigError("no such format");
 }

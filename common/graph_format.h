@@ -19,9 +19,11 @@ enum class GraphFormat {
   kDot,              // import_dot.h
   kWfcommons,        // import_wfcommons.h
   kStg,              // import_stg.h
+  kNative,           // graph_json.h
 };
 
-// "text", "onnx", "dnn-partitioning", "pipedream", "dot", "wfcommons", "stg".
+// "text", "onnx", "dnn-partitioning", "pipedream", "dot", "wfcommons", "stg",
+// "native".
 std::span<const std::string> graph_format_names();
 const std::string& graph_format_name(GraphFormat format);
 // Throws ConfigError for a name that is not among them.

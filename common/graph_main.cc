@@ -15,6 +15,7 @@
 #include "common/generate_command.h"
 #include "common/graph_durations.h"
 #include "common/graph_format.h"
+#include "common/graph_json.h"
 #include "common/graph_report.h"
 #include "common/graph_text.h"
 #include "common/import_dnn_partitioning.h"
@@ -173,13 +174,18 @@ int show_graph(const Flags& flags) {
   return static_cast<int>(ExitCode::kDone);
 }
 
-std::string target_of(const Flags& flags) {
-  if (!flags.target.empty()) return flags.target;
-  for (const auto& [ending, target] :
-       {std::pair(".dot", "dot"), std::pair(".gv", "dot"), std::pair(".txt", "text")}) {
-    if (flags.output.ends_with(ending)) return target;
+// The format that the ending of a file asks for, or `otherwise`.
+std::string target_of(const std::string& file, const std::string& otherwise) {
+  for (const auto& [ending, target] : {std::pair(".json", "native"), std::pair(".dot", "dot"),
+                                       std::pair(".gv", "dot"), std::pair(".txt", "text")}) {
+    if (file.ends_with(ending)) return target;
   }
-  return "dot";
+  return otherwise;
+}
+
+void write_graph(const Graph& graph, const std::string& target, const std::string& file) {
+  if (target == "text") return write_text_file(file, format_graph_text(graph));
+  write_text_file(file, target == "dot" ? format_dot(graph) : format_graph_json(graph));
 }
 
 int convert_split(const Flags& flags, const Imported& graph) {
@@ -205,23 +211,28 @@ int convert(const Flags& flags) {
     print_warnings(turned.warnings, flags.file);
     file.graph = std::move(turned.graph);
   }
-  const std::string target = target_of(flags);
+  const std::string target =
+      flags.target.empty() ? target_of(flags.output, "native") : flags.target;
   if (target == "text" && file.graph.cost_unit() == CostUnit::kPhysical) {
     throw ConfigError(
         "--to text: the format carries durations only; add --durations with "
         "--flops-per-second and --bytes-per-second");
   }
-  write_text_file(flags.output,
-                  target == "text" ? format_graph_text(file.graph) : format_dot(file.graph));
+  write_graph(file.graph, target, flags.output);
   return static_cast<int>(ExitCode::kDone);
 }
 
-// Durations as the text format, which reference mode reads; FLOPs and bytes as DOT, which carries
-// all costs.
+// By the ending of the file; without one of a format, durations as the text format, which the
+// paper's tools read as well, and FLOPs and bytes as the project's own, which carries all costs.
 int write_generated(const Graph& graph, const std::string& output) {
   const bool durations = graph.cost_unit() == CostUnit::kDurations;
-  const bool dot = output.ends_with(".dot") || output.ends_with(".gv") || !durations;
-  write_text_file(output, dot ? format_dot(graph) : format_graph_text(graph));
+  std::string target = target_of(output, durations ? "text" : "native");
+  if (target == "text" && !durations) {
+    throw ConfigError("--output " + output +
+                      ": the text format carries durations only; name a file .json or .dot, or "
+                      "give --costs paper");
+  }
+  write_graph(graph, target, output);
   return static_cast<int>(ExitCode::kDone);
 }
 
@@ -241,14 +252,14 @@ CLI::App* add_convert(CLI::App& app, Flags& flags) {
   add_import_flags(*verb, flags);
   verb->add_option("OUT", flags.output, "file to write; - is standard output")->required();
   verb->add_option("--to", flags.target, "format to write; without it by the ending of OUT")
-      ->check(CLI::IsMember({"dot", "text"}));
+      ->check(CLI::IsMember({"native", "dot", "text"}));
   verb->add_flag("--durations", flags.durations,
                  "turn FLOPs, measured times and bytes into picoseconds");
   verb->add_option("--flops-per-second", flags.flops_per_second, "what turns FLOPs into time")
       ->check(CLI::PositiveNumber);
   verb->add_option("--split", flags.split,
                    "a split of the dnn-partitioning graph FILE; OUT becomes an assignment");
-  verb->footer("Example:\n  doppler graph convert model.onnx model.dot --dimension batch=8");
+  verb->footer("Example:\n  doppler graph convert model.onnx model.json --dimension batch=8");
   return verb;
 }
 

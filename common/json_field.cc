@@ -1,5 +1,6 @@
 #include "common/json_field.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -130,6 +131,15 @@ JsonField JsonField::at(const std::string& key) const {
        (near.empty() || near == key ? "" : "; is " + quote(near) + " meant?"));
 }
 
+void JsonField::only(std::initializer_list<std::string_view> keys) const {
+  if (!value_->is_object()) fail("expected an object, found " + describe());
+  for (const auto& [key, value] : value_->items()) {
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    const std::vector<std::string> known(keys.begin(), keys.end());
+    fail("key " + quote(key) + " is not known" + suggest_name(key, known));
+  }
+}
+
 std::vector<JsonField> JsonField::elements() const {
   if (!value_->is_array()) fail("expected an array, found " + describe());
   std::vector<JsonField> fields;
@@ -170,6 +180,13 @@ std::int64_t JsonField::integer() const {
     fail("expected an integer, found " + describe());
   }
   return static_cast<std::int64_t>(value);
+}
+
+std::int64_t JsonField::integer_in(std::int64_t least, std::int64_t largest) const {
+  const std::int64_t value = integer();
+  if (value >= least && value <= largest) return value;
+  fail("must lie in " + std::to_string(least) + ".." + std::to_string(largest) + ", but is " +
+       std::to_string(value));
 }
 
 double JsonField::number() const {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ class JsonField {
   // A member that must be there, or may be (null counts as absent). The field must be an object.
   JsonField at(const std::string& key) const;
   std::optional<JsonField> find(const std::string& key) const;
+  // Refuses members other than these.
+  void only(std::initializer_list<std::string_view> keys) const;
   // The elements of an array; members of an object in the order of their keys.
   std::vector<JsonField> elements() const;
 
@@ -38,6 +41,7 @@ class JsonField {
   std::string text_or_integer() const;  // ids are either; as text
   bool truth() const;                   // true, false, 1 or 0
   std::int64_t integer() const;         // 5.0 is one as well
+  std::int64_t integer_in(std::int64_t least, std::int64_t largest) const;
   double number() const;
   double not_negative() const;
   std::int64_t bytes() const;  // 0..2^62, rounded up

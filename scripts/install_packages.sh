@@ -11,7 +11,7 @@ packages=(
   libhdf5-dev hdf5-tools
   libyaml-cpp-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
   libgtest-dev libgmock-dev libbenchmark-dev libboost-graph-dev
-  python3 python3-h5py python3-onnx python3-matplotlib python3-pytest
+  python3 python3-h5py python3-onnx python3-matplotlib python3-pytest python3-jsonschema
 )
 
 missing=()

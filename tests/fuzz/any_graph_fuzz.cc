@@ -1,5 +1,6 @@
 // Detection and whatever reader it chooses.
 #include "common/graph_format.h"
+#include "common/graph_json.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/format_samples.h"
 #include "tests/support/tiny_graphs.h"
@@ -13,6 +14,7 @@ std::vector<std::string> seeds() {
           test::dot_sample(),
           test::wfcommons_sample(),
           test::onnx_sample(),
+          format_graph_json(test::chain_graph()),
           format_graph_text(test::chain_graph())};
 }
 

@@ -1,6 +1,6 @@
 """The light programs as a user meets them: output, messages and exit codes.
 
-Run by ctest with the folder of the programs as its argument; nothing but the standard library is needed.
+Run by ctest with the folder of the programs as its argument.
 """
 
 import json
@@ -14,7 +14,10 @@ import tempfile
 import time
 import unittest
 
+import jsonschema
+
 BIN = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path("build/bin")
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BAD_INPUT = 2
 ENVIRONMENT = 3
 
@@ -232,6 +235,28 @@ class Formats(CliTest):
         self.assertEqual(run("graph", "convert", dot, again).returncode, 0)
         self.assertEqual(again.read_text().splitlines()[2:],
                          self.graph.read_text().splitlines()[2:])
+
+    def test_the_native_format_keeps_the_graph_and_meets_its_schema(self):
+        schema = json.loads((SOURCE / "docs" / "graph.schema.json").read_text())
+        for costs in ("paper", "physical"):
+            native = self.path / f"{costs}.json"
+            self.assertEqual(run("graph", "generate", "llama-layer", "--costs", costs, "-o", native).returncode, 0)
+            document = json.loads(native.read_text())
+            jsonschema.validate(document, schema)
+            self.assertIn("group_id", document["operations"][0])
+            dot, again = self.path / "a.dot", self.path / "again.json"
+            self.assertEqual(run("graph", "convert", native, dot).returncode, 0)
+            self.assertEqual(run("graph", "convert", dot, again).returncode, 0)
+            self.assertEqual(again.read_bytes(), native.read_bytes())
+        document["operations"][3]["flop"] = 1
+        with self.assertRaises(jsonschema.ValidationError):
+            jsonschema.validate(document, schema)
+        self.assert_fails(run("graph", "check", self.write("bad.json", json.dumps(document))), BAD_INPUT,
+                          "bad.json: /operations/3: key 'flop' is not known; did you mean 'flops'?")
+
+    def test_durations_alone_fit_the_text_format(self):
+        self.assert_fails(run("graph", "generate", "ffnn", "--costs", "physical", "-o", self.path / "a.txt"),
+                          BAD_INPUT, "durations only", ".json")
 
     def test_convert_to_durations(self):
         profile = self.write("p.graph", self.PIPEDREAM)

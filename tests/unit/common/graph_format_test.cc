@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "common/export_dot.h"
 #include "common/graph_durations.h"
+#include "common/graph_json.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/format_samples.h"
 #include "tests/support/tiny_graphs.h"
@@ -25,6 +26,7 @@ TEST(GraphFormat, IsToldByTheContent) {
   EXPECT_EQ(detect_format(test::wfcommons_sample(), "f"), GraphFormat::kWfcommons);
   EXPECT_EQ(detect_format(test::onnx_sample(), "f"), GraphFormat::kOnnx);
   EXPECT_EQ(detect_format(format_graph_text(test::chain_graph()), "f"), GraphFormat::kText);
+  EXPECT_EQ(detect_format(format_graph_json(test::chain_graph()), "f"), GraphFormat::kNative);
   EXPECT_EQ(detect_format("2\n\n\n\n1,2\n3,4\n", "f"), GraphFormat::kText);
 }
 

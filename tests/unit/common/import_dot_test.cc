@@ -11,6 +11,7 @@
 #include "common/text_file.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/format_samples.h"
+#include "tests/support/full_graph.h"
 #include "tests/support/public_data.h"
 #include "tests/support/random_graph.h"
 
@@ -170,35 +171,6 @@ TEST(DotSyntax, ReadsWhatBoostReads) {
   }
 }
 
-// A graph that uses every field that can be stated.
-Graph full_graph(CostUnit unit) {
-  GraphBuilder builder("a \"graph\" \\ with\nall", unit);
-  Operation first;
-  first.name = "q\"uo\\te\nd \\\"";
-  first.kind = "mat mul";
-  first.flops = 0.1 + 0.2;
-  first.output_bytes = 123456789012345;
-  first.compute_time = SimTime(unit == CostUnit::kDurations ? 7 : 0);
-  first.transfer_time = SimTime(unit == CostUnit::kDurations ? 9 : 0);
-  first.output_shape = {3, 0, 5};
-  first.measured_durations = {{.device_kind = "an h100: 100%", .seconds = 1.0 / 3},
-                              {.device_kind = "*", .seconds = 5e-324}};
-  first.group = GroupId(4);
-  first.role = Role::kReduce;
-  first.block_coordinates = {1, 0, 2};
-  first.pinned_device = DeviceId(3);
-  first.forbidden_devices = {DeviceId(0), DeviceId(2)};
-  builder.add_operation(first);
-  builder.add_operation({});
-  builder.add_operation({});
-  builder.add_edge({.source = OperationId(0), .destination = OperationId(2), .bytes = {}});
-  builder.add_edge({.source = OperationId(0), .destination = OperationId(1), .bytes = 0});
-  builder.add_input({.name = "w\\", .bytes = 17, .consumers = {OperationId(2), OperationId(0)}});
-  builder.add_input({.name = "unused", .bytes = 0, .consumers = {}});
-  builder.set_input_count(5);
-  return builder.build();
-}
-
 void expect_round_trip(const Graph& graph) {
   const Imported again = import(format_dot(graph));
   EXPECT_THAT(again.warnings, IsEmpty());
@@ -210,8 +182,8 @@ void expect_round_trip(const Graph& graph) {
 }
 
 TEST(ExportDot, SurvivesTheWayThroughDotExactly) {
-  expect_round_trip(full_graph(CostUnit::kPhysical));
-  expect_round_trip(full_graph(CostUnit::kDurations));
+  expect_round_trip(test::full_graph(CostUnit::kPhysical));
+  expect_round_trip(test::full_graph(CostUnit::kDurations));
   RandomStream random(7);
   for (int i = 0; i < 20; ++i)
     expect_round_trip(test::random_graph({.operation_count = 40}, random));
@@ -219,7 +191,7 @@ TEST(ExportDot, SurvivesTheWayThroughDotExactly) {
 
 TEST(ExportDot, IsReadByBoostAsWell) {
   // Boost keeps \\ and \n as they are, like our own reader; the nodes must be the same.
-  expect_as_boost(format_dot(full_graph(CostUnit::kPhysical)));
+  expect_as_boost(format_dot(test::full_graph(CostUnit::kPhysical)));
 }
 
 TEST(PublicDot, HasTheCountsOfItsText) {
