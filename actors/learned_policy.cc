@@ -64,7 +64,7 @@ void LearnedDevicePolicy::begin_episode() {
 }
 
 DeviceChoice LearnedDevicePolicy::choose(const Episode& episode, RandomStream& random) {
-  head_.score(episode.selected(), episode.features(), scores_);
+  head_.score(episode.selected(), episode.features(), episode.used_features(), scores_);
   mask_scores(episode, scores_);
   const float log_total = softmax(scores_, probabilities_);
   std::size_t chosen = 0;

@@ -97,6 +97,9 @@ CostTable CostTable::physical(const Graph& graph, const Topology& topology) {
   table.set_routes(topology);
   table.check_fits();
   table.derive();
+  for (std::int32_t d = 0; d < table.device_count_; ++d) {
+    table.memory_bytes_[DeviceId(d)] = topology.device(DeviceId(d)).memory_bytes.value_or(0);
+  }
   return table;
 }
 
@@ -240,6 +243,17 @@ void CostTable::derive() {
   for (std::uint16_t route : route_class_) ++pairs_per_class[route];
   std::int64_t pair_count = 0;
   for (std::size_t c = 1; c < route_class_count_; ++c) pair_count += pairs_per_class[c];
+  memory_bytes_.assign(devices, 0);
+  route_counts_.assign(devices * route_class_count_, 0);
+  for (std::size_t pair = 0; pair < route_class_.size(); ++pair) {
+    ++route_counts_[pair / devices * route_class_count_ + route_class_[pair]];
+  }
+  largest_out_edge_.assign(graph_->operation_count(), EdgeId());
+  for (std::size_t e = 0; e < graph_->edge_count(); ++e) {
+    const EdgeId id(static_cast<std::int32_t>(e));
+    EdgeId& largest = largest_out_edge_[graph_->edge(id).source];
+    if (largest.value() < 0 || graph_->edge_bytes(id) > graph_->edge_bytes(largest)) largest = id;
+  }
   mean_transfer_.assign(graph_->edge_count(), SimTime(0));
   least_transfer_.assign(graph_->edge_count(), SimTime(0));
   if (pair_count == 0) return;

@@ -67,10 +67,26 @@ class CostTable {
   // device).
   SimTime mean_compute(OperationId operation) const { return mean_compute_[operation]; }
   SimTime mean_transfer(EdgeId edge) const { return mean_transfer_[edge]; }
-  // Smallest over the devices that are allowed, and over pairs of different devices (0 with a single
-  // device): what a lower bound may count.
+  // Smallest over the devices that are allowed, and over pairs of different devices (0 with a
+  // single device): what a lower bound may count.
   SimTime least_compute(OperationId operation) const { return least_compute_[operation]; }
   SimTime least_transfer(EdgeId edge) const { return least_transfer_[edge]; }
+  // Mean over the other devices of what the operation's output takes to get there from `device`,
+  // for its largest edge; 0 without one.
+  SimTime mean_reach(OperationId operation, DeviceId device) const {
+    const EdgeId edge = largest_out_edge_[operation];
+    if (edge.value() < 0 || device_count_ == 1) return SimTime(0);
+    double sum = 0;
+    const std::size_t classes = route_class_count_;
+    const std::int32_t* counts = route_counts_.data() + device.index() * classes;
+    const SimTime* times = transfer_.data() + edge.index() * classes;
+    for (std::size_t c = 1; c < classes; ++c) {
+      sum += counts[c] * static_cast<double>(times[c].ticks());
+    }
+    return SimTime(static_cast<std::int64_t>(sum / (device_count_ - 1)));
+  }
+  // The capacity of a device; 0: not known or without limit.
+  std::int64_t memory_bytes(DeviceId device) const { return memory_bytes_[device]; }
 
  private:
   CostTable(const Graph& graph, int device_count);
@@ -91,6 +107,9 @@ class CostTable {
   IdVector<OperationId, SimTime> least_compute_;
   IdVector<EdgeId, SimTime> mean_transfer_;
   IdVector<EdgeId, SimTime> least_transfer_;
+  std::vector<std::int32_t> route_counts_;  // [devices, route classes], how many other devices
+  IdVector<OperationId, EdgeId> largest_out_edge_;
+  IdVector<DeviceId, std::int64_t> memory_bytes_;
 };
 
 }  // namespace doppler

@@ -31,7 +31,8 @@ float squash(float x) {
 Episode::Episode(const CostTable& costs)
     : costs_(&costs),
       devices_(static_cast<std::size_t>(costs.device_count())),
-      per_time_scale_(static_cast<float>(1.0 / characteristic_time(costs))) {
+      per_time_scale_(static_cast<float>(1.0 / characteristic_time(costs))),
+      physical_(costs.graph().cost_unit() == CostUnit::kPhysical) {
   const std::size_t n = costs.graph().operation_count();
   candidates_.reserve(n);
   candidate_position_.assign(n, -1);
@@ -47,6 +48,9 @@ Episode::Episode(const CostTable& costs)
   first_predecessor_.resize(devices_);
   last_predecessor_.resize(devices_);
   features_.resize(devices_ * kPlaceFeatureCount);
+  taken_bytes_.resize(devices_);
+  finish_.resize(devices_);
+  input_transfer_.resize(devices_);
   reset();
 }
 
@@ -66,6 +70,7 @@ void Episode::reset() {
   }
   std::fill(device_free_.begin(), device_free_.end(), SimTime(0));
   std::fill(load_.begin(), load_.end(), SimTime(0));
+  std::fill(taken_bytes_.begin(), taken_bytes_.end(), 0);
   estimated_makespan_ = SimTime(0);
 }
 
@@ -140,6 +145,57 @@ void Episode::select(OperationId operation) {
     if (transfer_sum > 0) feature(d, PlaceFeature::kLocalInputs) /= transfer_sum;
     feature(d, PlaceFeature::kIsEarliest) = earliest_start_[d] == earliest ? 1.0F : 0.0F;
   }
+  if (physical_) add_physical_features(earliest);
+}
+
+void Episode::add_physical_features(SimTime earliest) {
+  const Graph& graph = costs_->graph();
+  const auto predecessors = graph.predecessors(selected_);
+  const auto in_edges = graph.in_edges(selected_);
+  std::fill(input_transfer_.begin(), input_transfer_.end(), SimTime(0));
+  for (std::size_t i = 0; i < predecessors.size(); ++i) {
+    const DeviceId home = device_[predecessors[i]];
+    for (std::size_t d = 0; d < devices_; ++d) {
+      input_transfer_[d] +=
+          costs_->transfer(in_edges[i], home, DeviceId(static_cast<std::int32_t>(d)));
+    }
+  }
+  SimTime least_compute = SimTime::max();
+  SimTime first_finish = SimTime::max();
+  SimTime least_transfer = SimTime::max();
+  SimTime least_reach = SimTime::max();
+  for (std::size_t d = 0; d < devices_; ++d) {
+    if (!allowed(d)) continue;
+    const DeviceId device(static_cast<std::int32_t>(d));
+    const SimTime compute = costs_->compute(selected_, device);
+    finish_[d] = earliest_start_[d] + compute;
+    least_compute = std::min(least_compute, compute);
+    first_finish = std::min(first_finish, finish_[d]);
+    least_transfer = std::min(least_transfer, input_transfer_[d]);
+    least_reach = std::min(least_reach, costs_->mean_reach(selected_, device));
+  }
+  const auto relative = [&](SimTime time, SimTime origin) {
+    return squash(static_cast<float>((time - origin).ticks()) * per_time_scale_);
+  };
+  for (std::size_t d = 0; d < devices_; ++d) {
+    if (!allowed(d)) continue;
+    const DeviceId device(static_cast<std::int32_t>(d));
+    float* const row = features_.data() + d * kPlaceFeatureCount;
+    const auto set = [row](PlaceFeature f, float value) {
+      row[static_cast<std::size_t>(f)] = value;
+    };
+    set(PlaceFeature::kComputeExcess, relative(costs_->compute(selected_, device), least_compute));
+    set(PlaceFeature::kEarliestFinish, relative(finish_[d], first_finish));
+    set(PlaceFeature::kIsEarliestFinish, finish_[d] == first_finish ? 1.0F : 0.0F);
+    set(PlaceFeature::kDeviceFree, relative(device_free_[d], earliest));
+    set(PlaceFeature::kTransferExcess, relative(input_transfer_[d], least_transfer));
+    set(PlaceFeature::kReach, relative(costs_->mean_reach(selected_, device), least_reach));
+    const std::int64_t capacity = costs_->memory_bytes(device);
+    if (capacity > 0) {
+      set(PlaceFeature::kMemoryTaken,
+          static_cast<float>(static_cast<double>(taken_bytes_[d]) / static_cast<double>(capacity)));
+    }
+  }
 }
 
 void Episode::place(DeviceId device) {
@@ -158,6 +214,15 @@ void Episode::place(DeviceId device) {
   load_[device.index()] += costs_->compute(operation, device);
   estimated_makespan_ = std::max(estimated_makespan_, end);
   ++placed_count_;
+  if (physical_) {
+    std::int64_t& taken = taken_bytes_[device.index()];
+    taken += costs_->graph().operation(operation).output_bytes;
+    const auto in_edges = costs_->graph().in_edges(operation);
+    const auto predecessors = costs_->graph().predecessors(operation);
+    for (std::size_t i = 0; i < in_edges.size(); ++i) {
+      if (device_[predecessors[i]] != device) taken += costs_->graph().edge_bytes(in_edges[i]);
+    }
+  }
 
   const auto position = static_cast<std::size_t>(candidate_position_[operation]);
   const OperationId last = candidates_.back();

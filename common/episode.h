@@ -34,8 +34,18 @@ enum class PlaceFeature : std::uint8_t {
   kInputsArrive = 5,           // when v's inputs would all have arrived on d
   kLocalInputs = 6,            // share of v's input transfer time that lies on d already, in 0..1
   kIsEarliest = 7,             // 1 on the devices where v can start earliest, else 0
+  // Where devices or links differ (physical costs); else 0:
+  kComputeExcess = 8,      // compute of v on d, above that on the fastest device for it
+  kEarliestFinish = 9,     // when v could finish on d, above the earliest
+  kIsEarliestFinish = 10,  // 1 on the devices where v can finish earliest, else 0
+  kDeviceFree = 11,        // when what was placed on d before is done
+  kTransferExcess = 12,    // of v's inputs to d, above the device that they reach soonest
+  kReach = 13,             // of v's output from d to the others, above the best connected device
+  kMemoryTaken = 14,       // share of d's memory that outputs take that were made or copied there
 };
-inline constexpr std::size_t kPlaceFeatureCount = 8;
+inline constexpr std::size_t kPlaceFeatureCount = 16;
+// Those from here on are 0 unless the costs are physical.
+inline constexpr std::size_t kUniformFeatureCount = 8;
 
 class Episode {
  public:
@@ -64,6 +74,10 @@ class Episode {
   // [devices, kPlaceFeatureCount] row-major, of the selected operation; a row of zeros where it is
   // not allowed.
   std::span<const float> features() const { return features_; }
+  // How many columns from the first on may differ from 0: kUniformFeatureCount or all.
+  std::size_t used_features() const {
+    return physical_ ? kPlaceFeatureCount : kUniformFeatureCount;
+  }
   // Places the selected operation.
   void place(DeviceId device);
 
@@ -94,6 +108,13 @@ class Episode {
   std::vector<OperationId> first_predecessor_;  // [devices], by start; of those there
   std::vector<OperationId> last_predecessor_;   // [devices], by end; of those there
   std::vector<float> features_;                 // [devices, kPlaceFeatureCount]
+
+  // Physical costs only.
+  void add_physical_features(SimTime earliest);
+  bool physical_;
+  std::vector<std::int64_t> taken_bytes_;  // [devices]
+  std::vector<SimTime> finish_;            // [devices], scratch
+  std::vector<SimTime> input_transfer_;    // [devices], of the selected operation's inputs
 };
 
 }  // namespace doppler

@@ -129,7 +129,7 @@ std::optional<ReplayStatistics> HeadGradient::add(const Trajectory& trajectory,
       const auto aggregates = place_head_.aggregates();
       std::copy(aggregates.begin(), aggregates.end(),
                 aggregates_.begin() + static_cast<std::ptrdiff_t>(step * aggregate_slice));
-      place_head_.score(operation, features, scores_);
+      place_head_.score(operation, features, episode_.used_features(), scores_);
       mask_scores(episode_, scores_);
       replay_place(trajectory, step, term, statistics);
       place_head_.add(operation, trajectory.devices[step]);
@@ -261,6 +261,7 @@ void HeadGradient::backward_place(const Trajectory& trajectory, const HeadTables
   const std::size_t hidden_width = shape_.place_hidden;
   const std::size_t width = shape_.contribution_width();
   const std::size_t row_width = shape_.row_width();
+  const std::size_t used = episode_.used_features();
   std::fill(aggregate_gradients_.begin(), aggregate_gradients_.end(), 0.0F);
 
   for (std::size_t step = trajectory.operations.size(); step-- > 0;) {
@@ -280,7 +281,9 @@ void HeadGradient::backward_place(const Trajectory& trajectory, const HeadTables
       const float* y = features_.data() + (step * devices_ + d) * kPlaceFeatureCount;
       const float* aggregate = aggregates_.data() + (step * devices_ + d) * width;
       float* aggregate_gradient = aggregate_gradients_.data() + d * width;
-      store8(row_gradient, load8(row_gradient) + g * load8(y));
+      for (std::size_t f = 0; f < used; f += 8) {
+        store8(row_gradient + f, load8(row_gradient + f) + g * load8(y + f));
+      }
       for (std::size_t r = 0; r < rank; r += 8) {
         float* affinity_gradient = row_gradient + shape_.affinity_at() + r;
         store8(affinity_gradient, load8(affinity_gradient) + g * load8(aggregate + r));
@@ -291,7 +294,7 @@ void HeadGradient::backward_place(const Trajectory& trajectory, const HeadTables
         // The same sum in the same order as PlaceHead::score.
         Vec8 hidden = load8(row + shape_.hidden_at() + k) + load8(aggregate + rank + k);
         const float* column = weights.feature_to_hidden.data() + k;
-        for (std::size_t f = 0; f < kPlaceFeatureCount; ++f) {
+        for (std::size_t f = 0; f < used; ++f) {
           hidden += broadcast8(y[f]) * load8(column + f * hidden_width);
         }
         float* score_gradient = gradients.weights.hidden_to_score.data() + k;
@@ -303,7 +306,7 @@ void HeadGradient::backward_place(const Trajectory& trajectory, const HeadTables
         store8(aggregate_gradient + rank + k,
                load8(aggregate_gradient + rank + k) + hidden_gradient);
         float* column_gradient = gradients.weights.feature_to_hidden.data() + k;
-        for (std::size_t f = 0; f < kPlaceFeatureCount; ++f) {
+        for (std::size_t f = 0; f < used; ++f) {
           float* at = column_gradient + f * hidden_width;
           store8(at, load8(at) + broadcast8(y[f]) * hidden_gradient);
         }

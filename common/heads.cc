@@ -9,8 +9,8 @@
 
 namespace doppler {
 
-static_assert(kPlaceFeatureCount == 8,
-              "PlaceHead::score holds the features of a device in one Vec8");
+static_assert(kPlaceFeatureCount % 8 == 0 && kUniformFeatureCount % 8 == 0,
+              "PlaceHead::score takes features in groups of 8");
 
 SelectHead::SelectHead(std::span<const float> select_scores)
     : largest_(*std::max_element(select_scores.begin(), select_scores.end())),
@@ -49,23 +49,23 @@ void PlaceHead::reset(const HeadTables& tables, const HeadWeights& weights) {
   std::fill(aggregates_.begin(), aggregates_.end(), 0.0F);
 }
 
-void PlaceHead::score(OperationId operation, std::span<const float> features,
+void PlaceHead::score(OperationId operation, std::span<const float> features, std::size_t used,
                       std::span<float> scores) const {
   const float* row = tables_->place_rows.data() + operation.index() * shape_.row_width();
   const float* affinity = row + shape_.affinity_at();
   const float* hidden_bias = row + shape_.hidden_at();
-  const Vec8 feature_weights = load8(row);
   for (std::size_t d = 0; d < device_count_; ++d) {
     const float* y = features.data() + d * kPlaceFeatureCount;
     const float* aggregate = aggregates_.data() + d * shape_.contribution_width();
-    Vec8 sum = feature_weights * load8(y);
+    Vec8 sum = load8(row) * load8(y);
+    for (std::size_t f = 8; f < used; f += 8) sum += load8(row + f) * load8(y + f);
     for (std::size_t r = 0; r < shape_.aggregate_rank; r += 8) {
       sum += load8(affinity + r) * load8(aggregate + r);
     }
     for (std::size_t k = 0; k < shape_.place_hidden; k += 8) {
       Vec8 hidden = load8(hidden_bias + k) + load8(aggregate + shape_.aggregate_rank + k);
       const float* column = weights_->feature_to_hidden.data() + k;
-      for (std::size_t f = 0; f < kPlaceFeatureCount; ++f) {
+      for (std::size_t f = 0; f < used; ++f) {
         hidden += broadcast8(y[f]) * load8(column + f * shape_.place_hidden);
       }
       sum += load8(weights_->hidden_to_score.data() + k) * positive_part(hidden);

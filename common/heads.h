@@ -76,8 +76,9 @@ class PlaceHead {
 
   // Begins an episode with nothing placed. Both must outlive it.
   void reset(const HeadTables& tables, const HeadWeights& weights);
-  // features: [devices, kPlaceFeatureCount]; scores: [devices].
-  void score(OperationId operation, std::span<const float> features, std::span<float> scores) const;
+  // features: [devices, kPlaceFeatureCount], 0 from the column `used` on; scores: [devices].
+  void score(OperationId operation, std::span<const float> features, std::size_t used,
+             std::span<float> scores) const;
   void add(OperationId operation, DeviceId device);
 
   // [A | P] of a device: HeadShape::contribution_width() floats.

@@ -1,8 +1,12 @@
 #include "common/episode.h"
 
+#include <tuple>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/physical_graphs.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/tiny_graphs.h"
 
@@ -169,6 +173,66 @@ TEST(EpisodeDeathTest, RefusesAnOperationThatIsNoCandidate) {
   const CostTable costs = CostTable::reference(graph, 2);
   Episode episode(costs);
   EXPECT_DEATH(episode.select(OperationId(1)), "is_candidate");
+}
+
+// x of 2 s at 1 FLOP/s, 6 bytes out, feeds y of 2 s. d1 computes twice as fast and has 24 bytes of
+// memory; links 0 -> 1 and 1 -> 0 carry 1 byte/s, 0 -> 2 and 1 -> 2 as much, 2 -> 0 and 2 -> 1 3
+// bytes/s.
+TEST(Episode, TellsUnequalDevicesAndLinksApart) {
+  const Graph graph = test::make_unit_graph({{2, 6}, {2, 0}}, {{0, 1}});
+  TopologyParts parts = test::unit_devices(3);
+  parts.devices[1].flops_per_second = 2;
+  parts.devices[1].memory_bytes = 24;
+  for (auto [from, to, bandwidth] :
+       {std::tuple(0, 1, 1.0), std::tuple(1, 0, 1.0), std::tuple(0, 2, 1.0), std::tuple(1, 2, 1.0),
+        std::tuple(2, 0, 3.0), std::tuple(2, 1, 3.0)}) {
+    test::add_link(parts, from, to, bandwidth);
+  }
+  const Topology topology(std::move(parts));
+  const CostTable costs = CostTable::physical(graph, topology);
+  // Both operations take (2 + 1 + 2) / 3 s on average, so that is the scale.
+  const double scale = 5.0 / 3;
+  Episode episode(costs);
+  EXPECT_EQ(episode.used_features(), kPlaceFeatureCount);
+  episode.select(OperationId(0));
+  // Finishes after 2, 1 and 2 s.
+  EXPECT_NEAR(feature(episode, 0, PlaceFeature::kComputeExcess), squashed(1 / scale), 1e-6);
+  EXPECT_EQ(feature(episode, 1, PlaceFeature::kComputeExcess), 0);
+  EXPECT_NEAR(feature(episode, 0, PlaceFeature::kEarliestFinish), squashed(1 / scale), 1e-6);
+  EXPECT_EQ(feature(episode, 0, PlaceFeature::kIsEarliestFinish), 0);
+  EXPECT_EQ(feature(episode, 1, PlaceFeature::kIsEarliestFinish), 1);
+  // 6 bytes to the others take 6 s on average from d0 and d1, 2 s from d2.
+  EXPECT_NEAR(feature(episode, 0, PlaceFeature::kReach), squashed(4 / scale), 1e-6);
+  EXPECT_NEAR(feature(episode, 1, PlaceFeature::kReach), squashed(4 / scale), 1e-6);
+  EXPECT_EQ(feature(episode, 2, PlaceFeature::kReach), 0);
+  EXPECT_EQ(feature(episode, 1, PlaceFeature::kMemoryTaken), 0);
+  episode.place(DeviceId(1));  // [0, 1]; 6 of 24 bytes
+
+  episode.select(OperationId(1));
+  // Inputs arrive after 7, 1 and 7 s; the device is free at 0, 1 and 0; y could start on d1 at 1.
+  EXPECT_NEAR(feature(episode, 0, PlaceFeature::kTransferExcess), squashed(6 / scale), 1e-6);
+  EXPECT_EQ(feature(episode, 1, PlaceFeature::kTransferExcess), 0);
+  EXPECT_NEAR(feature(episode, 0, PlaceFeature::kDeviceFree), squashed(-1 / scale), 1e-6);
+  EXPECT_EQ(feature(episode, 1, PlaceFeature::kDeviceFree), 0);
+  // Finishes at 9 on d0, at 2 on d1.
+  EXPECT_NEAR(feature(episode, 0, PlaceFeature::kEarliestFinish), squashed(7 / scale), 1e-6);
+  EXPECT_EQ(feature(episode, 1, PlaceFeature::kMemoryTaken), 0.25F);
+  EXPECT_EQ(feature(episode, 0, PlaceFeature::kMemoryTaken), 0);  // without limit
+  EXPECT_EQ(feature(episode, 0, PlaceFeature::kReach), 0);        // y sends nothing
+}
+
+TEST(Episode, EqualDevicesNeedNoPhysicalFeatures) {
+  const Graph graph = test::diamond_graph();
+  const CostTable costs = CostTable::reference(graph, 2);
+  Episode episode(costs);
+  EXPECT_EQ(episode.used_features(), kUniformFeatureCount);
+  step(episode, 0, 0);
+  episode.select(OperationId(1));
+  for (std::size_t d = 0; d < 2; ++d) {
+    for (std::size_t f = kUniformFeatureCount; f < kPlaceFeatureCount; ++f) {
+      EXPECT_EQ(episode.features()[d * kPlaceFeatureCount + f], 0);
+    }
+  }
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(PlaceHead, ScoresFollowTheFormula) {
   head.add(OperationId(1), DeviceId(2));
   head.add(OperationId(3), DeviceId(0));
   std::vector<float> scores(kDevices);
-  head.score(OperationId(2), features, scores);
+  head.score(OperationId(2), features, kPlaceFeatureCount, scores);
 
   const auto row = [&](std::size_t operation, std::size_t column) {
     return static_cast<double>(
