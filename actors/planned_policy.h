@@ -3,17 +3,10 @@
 #ifndef DOPPLER_ACTORS_PLANNED_POLICY_H_
 #define DOPPLER_ACTORS_PLANNED_POLICY_H_
 
-#include <vector>
-
 #include "actors/policy.h"
-#include "common/assignment.h"
+#include "common/plan.h"
 
 namespace doppler {
-
-struct Plan {
-  std::vector<OperationId> order;  // [operations], each after its predecessors
-  Assignment assignment;           // [operations]
-};
 
 class PlannedNodePolicy final : public NodePolicy {
  public:

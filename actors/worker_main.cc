@@ -44,10 +44,12 @@ class SimulatedPlayGround final : public PlayGround {
       item.costs = &machine.costs();
       item.levels = levels_.back().get();
       item.executor = &machine.executor();
-      if (welcome_.teacher == Teacher::kHeft) {
-        const BaselineResult heft =
-            run_baseline("heft", machine.costs(), machine.executor(), BaselineOptions{});
-        item.teacher_plan = Plan{heft.order, heft.assignment};
+      if (!welcome_.teacher_plans.empty()) {
+        item.teacher_plan = welcome_.teacher_plans[playable.size() - 1];
+        if (!is_plan_of(*item.teacher_plan, graph, machine.costs().device_count())) {
+          throw FormatError(
+              "the learner's teacher places operations on devices that there are not");
+        }
       }
     }
     const PlayerSettings settings{.run_seed = welcome_.run_seed,

@@ -14,7 +14,9 @@ namespace doppler {
 
 enum class SimulationMode { kReference, kPhysical };
 enum class TrainingMode { kSynchronous };
-enum class Teacher { kCriticalPath, kHeft };
+// Whom imitation imitates. The first is a policy with ties, which the loss shares; the others are
+// one placement a graph, made by the baseline of that name (kBest: by the best of them).
+enum class Teacher { kCriticalPath, kHeft, kEtf, kPeft, kEnumOpt, kLocalSearch, kBest };
 enum class SelectPolicy { kLearned, kCriticalPath };
 enum class PlacePolicy { kLearned, kEarliestStart };
 enum class Transport { kAuto, kIpc, kTcp };
@@ -27,16 +29,17 @@ struct RunConfig {
   std::int64_t workers = 0;  // worker processes per host; 0: one per core
 };
 
+// What is trained on: exactly one of both lists names something.
 struct GraphConfig {
-  std::string path;      // a graph file; relative to the working folder
-  std::string generate;  // or a workload to generate: "chain-mm"
+  std::vector<std::string> path;      // graph files; relative to the working folder
+  std::vector<std::string> generate;  // or workloads to generate: "chain-mm"
 };
 
 struct SimulationConfig {
   SimulationMode mode = SimulationMode::kReference;
   std::int64_t devices = 4;  // kReference: how many; kPhysical: the topology says
   // kPhysical:
-  std::string topology;      // a topology file; relative to the working folder
+  std::string topology;  // a topology file; relative to the working folder
   Contention contention = Contention::kSerial;
   Dispatch dispatch = Dispatch::kFifo;
   MemoryRule memory = MemoryRule::kEnforce;
@@ -53,7 +56,8 @@ struct ModelConfig {
   bool operation_table = true;      // a learned term per operation of each trained graph
   SelectPolicy select = SelectPolicy::kLearned;
   PlacePolicy place = PlacePolicy::kLearned;
-  double epsilon = 0;  // chance of a uniformly random action while training
+  double epsilon = 0;              // chance of a uniformly random action while training
+  std::string initial_checkpoint;  // weights to begin with, of any run with the same model; or none
 };
 
 struct StageConfig {
@@ -80,6 +84,13 @@ struct StagesConfig {
                          .entropy_end = 0.0};
 };
 
+// Local search from what the policy has found, after the last stage. Of seconds and evaluations
+// (a graph each) the seconds count where both are given; both 0: none.
+struct RefinementConfig {
+  double seconds = 0;
+  std::int64_t evaluations = 0;
+};
+
 struct LearnerConfig {
   TrainingMode mode = TrainingMode::kSynchronous;
   std::int64_t batch_episodes = 64;  // per update
@@ -89,7 +100,7 @@ struct LearnerConfig {
   double clip_ratio = 0.2;  // of the importance ratio of a decision
   double gradient_norm_limit = 1.0;
   double encoder_learning_rate_factor = 0.1;  // of the encoder against the per-operation table
-  std::int64_t evaluate_every_updates = 50;  // greedy policy; 0: only at the end
+  std::int64_t evaluate_every_updates = 50;   // greedy policy; 0: only at the end
 };
 
 struct CheckpointConfig {
@@ -116,6 +127,7 @@ struct Config {
   SimulationConfig simulation;
   ModelConfig model;
   StagesConfig stages;
+  RefinementConfig refinement;
   LearnerConfig learner;
   CheckpointConfig checkpoint;
   ArchiveConfig archive;

@@ -126,11 +126,14 @@ void validate(const Config& config) {
           "graph.path: no graph is given; add --set graph.path=FILE, or --set "
           "graph.generate=chain-mm");
   require(config.graph.path.empty() || config.graph.generate.empty(),
-          "graph.path: graph.generate is given too; a run has one graph, so remove one of them");
+          "graph.path: graph.generate is given too; remove one of them");
   require(
       config.model.select == SelectPolicy::kLearned || config.model.place == PlacePolicy::kLearned,
       "model.select: neither it nor model.place is learned, so there is nothing to train; set "
       "one to learned");
+
+  require(config.run.budget_seconds == 0 || config.refinement.seconds < config.run.budget_seconds,
+          "refinement.seconds: is not below run.budget_seconds, which it is part of");
 
   const StageConfig& imitation = config.stages.imitation;
   const StageConfig& simulation = config.stages.simulation;

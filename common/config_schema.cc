@@ -136,6 +136,33 @@ struct Text {
   std::string write(const std::string& value) const { return in_quotes(value); }
 };
 
+// Several texts, separated by commas; each as `item` says.
+template <typename Item>
+struct List {
+  Item item;
+
+  std::string type() const { return item.type(); }
+  std::string range() const { return item.range(); }
+  void read(std::vector<std::string>& value, const std::string& text, bool quoted) const {
+    std::vector<std::string> items;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      std::string_view part = std::string_view(text).substr(begin, end - begin);
+      while (part.starts_with(' ')) part.remove_prefix(1);
+      while (part.ends_with(' ')) part.remove_suffix(1);
+      if (part.empty()) throw ConfigError("has an empty place between commas in '" + text + "'");
+      item.read(items.emplace_back(), std::string(part), quoted);
+      begin = end + 1;
+    }
+    value = std::move(items);
+  }
+  std::string write(const std::vector<std::string>& value) const {
+    std::string text;
+    for (const std::string& part : value) text += (text.empty() ? "" : ",") + part;
+    return in_quotes(text);
+  }
+};
+
 // One of a list of names: an enumeration in the order of its enumerators, or text.
 struct Choice {
   std::vector<std::string> names;
@@ -191,7 +218,7 @@ ConfigKey make_key(const std::string& key, Field field, Kind kind, const std::st
       #path, [](auto& config) -> auto& { return config.path; }, __VA_ARGS__)
 
 std::vector<std::string> workload_choices() {
-  std::vector<std::string> names = {""};
+  std::vector<std::string> names;
   for (const WorkloadInfo& workload : workloads()) names.emplace_back(workload.name);
   return names;
 }
@@ -205,8 +232,8 @@ std::vector<ConfigKey> make_keys() {
     DP_KEY(run.budget_seconds, Number{0}, "seconds", "length of the whole run, stages by their shares; 0: stages by their episodes"),
     DP_KEY(run.workers, Integer{0, 4096}, "processes", "worker processes per host; 0: one per core"),
 
-    DP_KEY(graph.path, Text{}, "", "graph file, relative to the working folder; or give graph.generate"),
-    DP_KEY(graph.generate, Choice{workload_choices()}, "", "workload to generate; or give graph.path"),
+    DP_KEY(graph.path, List{Text{}}, "", "graph file, relative to the working folder; several, separated by commas, are trained on together; or give graph.generate"),
+    DP_KEY(graph.generate, List{Choice{workload_choices()}}, "", "workload to generate, or several, separated by commas; or give graph.path"),
 
     DP_KEY(simulation.mode, Choice{{"reference", "physical"}}, "", "cost model; reference: the paper's published simulator; physical: FLOPs and bytes on a topology"),
     DP_KEY(simulation.devices, Integer{1, 4096}, "devices", "how many devices there are to place on; in physical mode the topology says"),
@@ -226,8 +253,9 @@ std::vector<ConfigKey> make_keys() {
     DP_KEY(model.select, Choice{{"learned", "critical-path"}}, "", "who picks the next operation (SEL)"),
     DP_KEY(model.place, Choice{{"learned", "earliest-start"}}, "", "who picks its device (PLC)"),
     DP_KEY(model.epsilon, Number{0, 1}, "", "chance of a uniformly random action while training"),
+    DP_KEY(model.initial_checkpoint, Text{}, "", "checkpoint whose weights the run begins with (fine-tuning), of a run with the same model"),
 
-    DP_KEY(stages.teacher, Choice{{"critical-path", "heft"}}, "", "whom the imitation stage imitates"),
+    DP_KEY(stages.teacher, Choice{{"critical-path", "heft", "etf", "peft", "enum-opt", "local-search", "best"}}, "", "whom the imitation stage imitates: a baseline, or the best of them"),
   };
   const auto add_stage = [&keys](const std::string& section, auto stage) {
     const auto add = [&](const std::string& name, auto field, auto kind, const std::string& unit, const std::string& effect) {
@@ -245,6 +273,9 @@ std::vector<ConfigKey> make_keys() {
   add_stage("stages.imitation", [](auto& config) -> auto& { return config.stages.imitation; });
   add_stage("stages.simulation", [](auto& config) -> auto& { return config.stages.simulation; });
   const std::vector<ConfigKey> rest = {
+    DP_KEY(refinement.seconds, Number{0}, "seconds", "of local search from the policy's best, after the last stage, for all graphs together; part of run.budget_seconds"),
+    DP_KEY(refinement.evaluations, Integer{0}, "simulations", "the same by number, for each graph: a function of the seed; where refinement.seconds is 0"),
+
     DP_KEY(learner.mode, Choice{{"synchronous"}}, "", "synchronous: weights are a function of config and seed, whatever the number of workers"),
     DP_KEY(learner.batch_episodes, Integer{1, 1048576}, "episodes", "per update; a multiple of learner.group_episodes"),
     DP_KEY(learner.group_episodes, Integer{1, 65536}, "episodes", "per ticket: played by one worker, one after the other"),
@@ -283,6 +314,7 @@ std::string section_effect(const std::string& section) {
   static const std::map<std::string, std::string> effects = {
       {"run", "The run as a whole."},
       {"graph", "What is placed; exactly one of both keys."},
+      {"refinement", "Local search from what the policy has found."},
       {"simulation", "What an assignment costs."},
       {"model",
        "The policy: an encoder and the heads SEL (which operation next) and PLC (which device)."},

@@ -1,4 +1,4 @@
-// Where a run's graph comes from: a file of any format, or a generator.
+// Where a run's graphs come from: files of any format, or generators.
 #ifndef DOPPLER_COMMON_GRAPH_SOURCE_H_
 #define DOPPLER_COMMON_GRAPH_SOURCE_H_
 
@@ -12,9 +12,16 @@
 
 namespace doppler {
 
-// The graph that `config` names (exactly one of path and generate), with the warnings of its file.
-// A workload is cut for `devices` and costed by `costs`; a file is what it is.
-GraphText load_graph(const GraphConfig& config, std::int32_t devices, CostConvention costs);
+struct LoadedGraph {
+  std::string source;  // the file or the workload
+  Graph graph;
+  std::vector<Warning> warnings;  // of the file
+};
+
+// The graphs that `config` names (exactly one of path and generate, each graph once). Workloads are
+// cut for `devices` and costed by `costs`; files are what they are.
+std::vector<LoadedGraph> load_graphs(const GraphConfig& config, std::int32_t devices,
+                                     CostConvention costs);
 
 }  // namespace doppler
 

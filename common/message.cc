@@ -1,5 +1,7 @@
 #include "common/message.h"
 
+#include <limits>
+
 #include "common/byte_stream.h"
 #include "common/graph_codec.h"
 #include "common/random.h"
@@ -130,6 +132,11 @@ std::vector<std::byte> encode(const Welcome& message) {
   writer.put(static_cast<std::uint8_t>(message.place));
   writer.put(static_cast<std::uint32_t>(message.graphs.size()));
   for (const Graph& graph : message.graphs) put_graph(graph, writer);
+  writer.put(static_cast<std::uint8_t>(message.teacher_plans.empty() ? 0 : 1));
+  for (const Plan& plan : message.teacher_plans) {
+    for (OperationId operation : plan.order) writer.put(operation.value());
+    for (DeviceId device : plan.assignment) writer.put(device.value());
+  }
   return writer.take();
 }
 
@@ -149,7 +156,7 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> bytes) {
   message.simulation.operation_noise = reader->get<double>();
   message.simulation.transfer_noise = reader->get<double>();
   message.topology = reader->get_text();
-  if (!get_enum(*reader, Teacher::kHeft, message.teacher) ||
+  if (!get_enum(*reader, Teacher::kBest, message.teacher) ||
       !get_enum(*reader, SelectPolicy::kCriticalPath, message.select) ||
       !get_enum(*reader, PlacePolicy::kEarliestStart, message.place)) {
     return std::nullopt;
@@ -159,6 +166,16 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> bytes) {
     std::optional<Graph> graph = get_graph(*reader);
     if (!graph) return std::nullopt;
     message.graphs.push_back(std::move(*graph));
+  }
+  if (reader->get<std::uint8_t>() != 0) {
+    for (const Graph& graph : message.graphs) {
+      Plan& plan = message.teacher_plans.emplace_back();
+      const std::size_t n = graph.operation_count();
+      for (std::size_t i = 0; i < n; ++i) plan.order.emplace_back(reader->get<std::int32_t>());
+      for (std::size_t i = 0; i < n; ++i)
+        plan.assignment.push_back(DeviceId(reader->get<std::int32_t>()));
+      if (!is_plan_of(plan, graph, std::numeric_limits<std::int32_t>::max())) return std::nullopt;
+    }
   }
   if (!reader->complete()) return std::nullopt;
   return message;

@@ -20,12 +20,13 @@
 
 #include "common/config.h"
 #include "common/graph.h"
+#include "common/plan.h"
 #include "common/stage.h"
 #include "common/trajectory.h"
 
 namespace doppler {
 
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 
 enum class MessageKind : std::uint8_t {
   kHello = 1,
@@ -51,11 +52,12 @@ struct Welcome {
   std::uint32_t worker_number = 0;  // unique in the run; goes into its trajectories
   std::uint64_t run_seed = 0;
   SimulationConfig simulation;
-  std::string topology;             // the topology file's text; empty in reference mode
+  std::string topology;  // the topology file's text; empty in reference mode
   Teacher teacher = Teacher::kCriticalPath;
   SelectPolicy select = SelectPolicy::kLearned;
   PlacePolicy place = PlacePolicy::kLearned;
   std::vector<Graph> graphs;
+  std::vector<Plan> teacher_plans;  // [graphs], or none where the teacher is a policy
 };
 
 struct Refusal {

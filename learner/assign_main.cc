@@ -1,9 +1,13 @@
 // doppler-assign: `doppler assign GRAPH --checkpoint FILE --devices N`: the placement of a graph by
 // a trained policy, also of graphs and device counts that it has never seen.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -16,13 +20,14 @@
 #include "common/cli.h"
 #include "common/config_io.h"
 #include "common/error.h"
-#include "common/graph_source.h"
+#include "common/graph_format.h"
 #include "common/log.h"
 #include "common/message.h"
 #include "common/reference_cost.h"
 #include "common/text_file.h"
 #include "common/topology_file.h"
 #include "learner/checkpoint_store.h"
+#include "learner/refinement.h"
 #include "learner/trainer.h"
 #include "sim/machine.h"
 
@@ -35,6 +40,7 @@ struct Options {
   int devices = 0;
   std::string topology;
   std::int64_t samples = 0;
+  RefinementBudget refinement;
   std::uint64_t seed = 1;
   std::string output;
   bool json = false;
@@ -54,13 +60,20 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--samples", options.samples,
                  "besides the greedy episode, sample as many and keep the best")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--seed", options.seed, "of the samples");
+  app.add_option("--refine", options.refinement.seconds,
+                 "local search from there, for as many seconds, on every core")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--refine-evaluations", options.refinement.evaluations,
+                 "the same by number of simulations, on one core: a function of the seed")
+      ->check(CLI::NonNegativeNumber)
+      ->excludes("--refine");
+  app.add_option("--seed", options.seed, "of the samples and the search");
   app.add_option("--output", options.output,
                  "write the assignment there, as doppler simulate --assignments reads it");
   app.add_flag("--json", options.json, "print JSON");
   app.footer(
       "Example:\n  doppler assign graph.txt --checkpoint runs/quickstart/checkpoints/best.h5 "
-      "--devices 4 --samples 100");
+      "--devices 4 --samples 100 --refine 10");
   parse_flags(app, argc, argv);
   return options;
 }
@@ -76,11 +89,18 @@ std::int64_t table_of(const Checkpoint& checkpoint, const Graph& graph) {
   return -1;
 }
 
+// What each step contributed.
 struct Placement {
-  Trajectory trajectory;
-  std::string found_by;
   SimTime greedy_makespan;
+  BestPlacement policy;  // the best of the greedy episode and the samples
+  std::optional<Refinement> refinement;
+  const BestPlacement& best() const { return refinement ? refinement->placement : policy; }
 };
+
+BestPlacement placement_of(const Trajectory& trajectory, std::string found_by) {
+  return {trajectory.makespan, trajectory.episode,      trajectory.seed,
+          std::move(found_by), trajectory.assignment(), trajectory.operations};
+}
 
 Placement place(const WeightSnapshot& snapshot, Machine& machine, const Options& options) {
   const HeadTables& tables = snapshot.tables.front();
@@ -97,15 +117,19 @@ Placement place(const WeightSnapshot& snapshot, Machine& machine, const Options&
                  trajectory);
   };
   play({.greedy = true}, options.seed);
-  Placement best{trajectory, "greedy", trajectory.makespan};
+  Placement placement{trajectory.makespan, placement_of(trajectory, "greedy"), std::nullopt};
   for (std::int64_t sample = 0; sample < options.samples; ++sample) {
     play({}, episode_seed(options.seed, static_cast<std::uint64_t>(sample)));
-    if (trajectory.makespan < best.trajectory.makespan) {
-      best.trajectory = trajectory;
-      best.found_by = "sample " + std::to_string(sample);
+    if (trajectory.makespan < placement.policy.makespan) {
+      placement.policy = placement_of(trajectory, "sample " + std::to_string(sample));
     }
   }
-  return best;
+  if (options.refinement.any()) {
+    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    placement.refinement = refine(machine, {placement.policy}, options.refinement,
+                                  options.refinement.seconds > 0 ? cores : 1, options.seed);
+  }
+  return placement;
 }
 
 std::vector<int> device_numbers(const Assignment& assignment) {
@@ -131,9 +155,7 @@ Target load_target(const Options& options, const Config& config) {
   } else if (!options.topology.empty()) {
     simulation.topology = options.topology;
   }
-  GraphText loaded =
-      load_graph(GraphConfig{.path = options.graph, .generate = {}},
-                 static_cast<std::int32_t>(simulation.devices), CostConvention::kPhysical);
+  Imported loaded = load_any_graph(options.graph, std::nullopt, ImportOptions{});
   for (const Warning& warning : loaded.warnings) {
     log_warning("{}", describe(warning, options.graph));
   }
@@ -163,33 +185,37 @@ int assign_main(int argc, char** argv) {
   const WeightSnapshot snapshot =
       encode_graph(config.model, checkpoint.parameters, {&machine.costs(), &levels}, table);
   const Placement placement = place(snapshot, machine, options);
-  const std::vector<int> assignment = device_numbers(placement.trajectory.assignment());
-  const SimTime makespan = placement.trajectory.makespan;
+  const std::vector<int> assignment = device_numbers(placement.best().assignment);
+  const SimTime makespan = placement.best().makespan;
 
   if (!options.output.empty()) {
     write_text_file(options.output, fmt::format("{}\n", fmt::join(assignment, ",")));
   }
   if (options.json) {
     std::vector<int> order;
-    for (OperationId operation : placement.trajectory.operations)
-      order.push_back(operation.value());
-    const nlohmann::ordered_json json = {
-        {"graph", options.graph},
-        {"devices", machine.costs().device_count()},
-        {"cost", displayed_cost(makespan, topology != nullptr)},
-        {"makespan_ticks", makespan.ticks()},
-        {"found_by", placement.found_by},
-        {"greedy_makespan_ticks", placement.greedy_makespan.ticks()},
-        {"samples", options.samples},
-        {"trained_on_this_graph", table >= 0},
-        {"assignment", assignment},
-        {"order", order}};
+    for (OperationId operation : placement.best().order) order.push_back(operation.value());
+    nlohmann::ordered_json json = {{"graph", options.graph},
+                                   {"devices", machine.costs().device_count()},
+                                   {"cost", displayed_cost(makespan, topology != nullptr)},
+                                   {"makespan_ticks", makespan.ticks()},
+                                   {"found_by", placement.best().found_by},
+                                   {"greedy_makespan_ticks", placement.greedy_makespan.ticks()},
+                                   {"policy_makespan_ticks", placement.policy.makespan.ticks()},
+                                   {"samples", options.samples},
+                                   {"trained_on_this_graph", table >= 0},
+                                   {"assignment", assignment},
+                                   {"order", order}};
+    if (placement.refinement) {
+      json["refinement_evaluations"] = placement.refinement->evaluations;
+      json["refinement_seconds"] = placement.refinement->seconds;
+    }
     fmt::print("{}\n", json.dump(1));
     return static_cast<int>(ExitCode::kDone);
   }
   const bool physical = topology != nullptr;
-  fmt::print("{} {:.6g} ({} ticks), by {}; greedy {:.6g}\n{}\n", physical ? "seconds" : "cost",
-             displayed_cost(makespan, physical), makespan.ticks(), placement.found_by,
+  fmt::print("{} {:.6g} ({} ticks), by {}; policy {:.6g}, greedy {:.6g}\n{}\n",
+             physical ? "seconds" : "cost", displayed_cost(makespan, physical), makespan.ticks(),
+             placement.best().found_by, displayed_cost(placement.policy.makespan, physical),
              displayed_cost(placement.greedy_makespan, physical), fmt::join(assignment, ","));
   return static_cast<int>(ExitCode::kDone);
 }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 #include <unistd.h>
@@ -121,9 +122,10 @@ void RunFolder::flush_metrics() {
   impl_->metrics.clear();
 }
 
-void RunFolder::write_best_assignment(const std::string& json) {
+void RunFolder::write_best_assignment(std::size_t graph, const std::string& json) {
   make_folder(path_ + "/best");
-  write_durably(path_ + "/best/assignment.json", json);
+  const std::string number = graph == 0 ? "" : fmt::format("-{:04}", graph);
+  write_durably(path_ + "/best/assignment" + number + ".json", json);
 }
 
 void RunFolder::write_summary(const std::string& json) {

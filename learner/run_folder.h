@@ -5,6 +5,7 @@
 #ifndef DOPPLER_LEARNER_RUN_FOLDER_H_
 #define DOPPLER_LEARNER_RUN_FOLDER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -39,7 +40,8 @@ class RunFolder {
   void flush_metrics();
 
   // Each replaces a file as a whole. Throws SystemError.
-  void write_best_assignment(const std::string& json);
+  // best/assignment.json of the first graph, best/assignment-0001.json of the second, ...
+  void write_best_assignment(std::size_t graph, const std::string& json);
   void write_summary(const std::string& json);
 
  private:

@@ -28,6 +28,14 @@ double ratio(SimTime time, SimTime bound) {
                             : 0;
 }
 
+// Of the first graph, for runs of one graph: its keys stand in the row itself.
+void add_graph_metrics(const GraphMetrics& graph, Json& json) {
+  json["makespan_mean_ticks"] = graph.makespan_mean_ticks;
+  json["makespan_min_ticks"] = graph.makespan_min.ticks();
+  json["best_ticks"] = graph.best.ticks();
+  if (graph.greedy) json["greedy_ticks"] = graph.greedy->ticks();
+}
+
 }  // namespace
 
 std::string metrics_json(const MetricsRow& row) {
@@ -37,9 +45,6 @@ std::string metrics_json(const MetricsRow& row) {
                {"update", row.update},
                {"version", row.update},
                {"episodes", row.episodes},
-               {"makespan_mean_ticks", row.makespan_mean_ticks},
-               {"makespan_min_ticks", row.makespan_min.ticks()},
-               {"best_ticks", row.best.ticks()},
                {"loss", row.statistics.loss},
                {"entropy", row.statistics.select_entropy + row.statistics.place_entropy},
                {"select_entropy", row.statistics.select_entropy},
@@ -54,7 +59,14 @@ std::string metrics_json(const MetricsRow& row) {
                {"restarts", row.restarts},
                {"reissued_tickets", row.reissued_tickets},
                {"counts", counts_json(row.counts)}};
-  if (row.greedy) json["greedy_ticks"] = row.greedy->ticks();
+  add_graph_metrics(row.graphs.front(), json);
+  if (row.graphs.size() > 1) {
+    for (const GraphMetrics& graph : row.graphs) {
+      Json item = {{"name", graph.name}};
+      add_graph_metrics(graph, item);
+      json["graphs"].push_back(std::move(item));
+    }
+  }
   return json.dump();
 }
 
@@ -94,7 +106,8 @@ std::string best_assignment_json(const Graph& graph, const BestPlacement& best,
 
 std::string summary_json(const RunSummary& summary) {
   Json graphs = Json::array();
-  for (const GraphState& graph : summary.graphs) {
+  for (std::size_t g = 0; g < summary.graphs.size(); ++g) {
+    const GraphState& graph = summary.graphs[g];
     Json baselines = Json::array();
     for (const NamedTime& baseline : graph.baselines) {
       baselines.push_back({{"name", baseline.name},
@@ -117,6 +130,13 @@ std::string summary_json(const RunSummary& summary) {
     add_policy("policy_best", graph.best);
     item["policy_best_found_by"] = graph.best.found_by;
     item["policy_best_episode"] = graph.best.episode;
+    if (g < summary.refinements.size() && summary.refinements[g]) {
+      const Refinement& refinement = *summary.refinements[g];
+      add_policy("refined", refinement.placement);
+      item["refined_found_by"] = refinement.placement.found_by;
+      item["refinement_evaluations"] = refinement.evaluations;
+      item["refinement_seconds"] = refinement.seconds;
+    }
     graphs.push_back(item);
   }
   const Json json = {
@@ -137,7 +157,8 @@ std::string summary_json(const RunSummary& summary) {
 std::string summary_table(const RunSummary& summary) {
   std::string text;
   const double scale = summary.physical ? 1e3 : 1;
-  for (const GraphState& graph : summary.graphs) {
+  for (std::size_t g = 0; g < summary.graphs.size(); ++g) {
+    const GraphState& graph = summary.graphs[g];
     text += fmt::format("\n{} ({} operations)\n", graph.name, graph.operation_count);
     text += fmt::format("  {:<32} {:>14} {:>16}\n", "", summary.physical ? "milliseconds" : "cost",
                         "to lower bound");
@@ -153,6 +174,11 @@ std::string summary_table(const RunSummary& summary) {
     for (const NamedTime& baseline : baselines) row(baseline.name, baseline.time);
     if (!graph.greedy.assignment.empty()) row("policy, greedy", graph.greedy.makespan);
     if (!graph.best.assignment.empty()) row("policy, best", graph.best.makespan);
+    if (g < summary.refinements.size() && summary.refinements[g]) {
+      const Refinement& refinement = *summary.refinements[g];
+      row(fmt::format("refined, {} evaluations", refinement.evaluations),
+          refinement.placement.makespan);
+    }
   }
   text += fmt::format(
       "\n{}: {} episodes in {} updates, {:.0f} episodes/s, {:.1f} s wall time\nrun folder: {}\n",

@@ -11,20 +11,26 @@
 #include "common/executor.h"
 #include "common/graph.h"
 #include "learner/checkpoint.h"
+#include "learner/refinement.h"
 #include "learner/schedule.h"
 #include "learner/trainer.h"
 
 namespace doppler {
 
+struct GraphMetrics {
+  std::string name;
+  double makespan_mean_ticks = 0;  // over its trajectories in the batch; 0 without any
+  SimTime makespan_min;
+  SimTime best;                   // so far
+  std::optional<SimTime> greedy;  // where this batch evaluated the policy
+};
+
 struct MetricsRow {
   double time_seconds = 0;
   StagePoint point;
   std::uint64_t update = 0;
-  std::uint64_t episodes = 0;      // trained, in all
-  double makespan_mean_ticks = 0;  // over the batch
-  SimTime makespan_min;
-  SimTime best;
-  std::optional<SimTime> greedy;  // where this batch evaluated the policy
+  std::uint64_t episodes = 0;        // trained, in all
+  std::vector<GraphMetrics> graphs;  // [graphs]
   double episodes_per_second = 0;
   UpdateStatistics statistics;
   EpisodeCounts counts;
@@ -42,6 +48,7 @@ struct RunSummary {
   bool physical = false;  // ticks are picoseconds
   std::string outcome;    // "done" or "stopped early"
   std::vector<GraphState> graphs;
+  std::vector<std::optional<Refinement>> refinements;  // [graphs]
   std::uint64_t episodes = 0;
   std::uint64_t updates = 0;
   double training_seconds = 0;

@@ -7,8 +7,11 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,21 +28,20 @@
 #include "common/cli.h"
 #include "common/config_io.h"
 #include "common/error.h"
-#include "common/graph_source.h"
 #include "common/host_setup.h"
 #include "common/log.h"
 #include "common/mpi_link.h"
 #include "common/program_path.h"
 #include "common/progress.h"
+#include "common/reference_cost.h"
 #include "common/shared_weights.h"
 #include "common/topology_file.h"
 #include "common/worker_supervisor.h"
 #include "learner/checkpoint_store.h"
+#include "learner/refinement.h"
 #include "learner/run_folder.h"
+#include "learner/run_input.h"
 #include "learner/training_run.h"
-#include "sim/baselines.h"
-#include "sim/lower_bounds.h"
-#include "sim/machine.h"
 
 namespace doppler {
 namespace {
@@ -52,8 +54,6 @@ constexpr auto kTicketLease = std::chrono::milliseconds(60000);
 constexpr auto kStopTimeout = std::chrono::seconds(30);
 // What the end of a run needs beyond training: the last evaluation, checkpoint and report.
 constexpr double kClosingSeconds = 1.0;
-// The search that every report shows beside the policy.
-constexpr std::int64_t kLocalSearchEvaluations = 50000;
 
 volatile std::sig_atomic_t stop_signal = 0;
 
@@ -140,59 +140,8 @@ std::string network_address() {
   return found;
 }
 
-// A graph of the run and all that is derived from it.
-struct Input {
-  std::unique_ptr<Graph> graph;
-  std::unique_ptr<Topology> topology;  // physical mode
-  std::unique_ptr<Machine> machine;
-  std::unique_ptr<Levels> levels;
-  std::string name;
-};
-
-Input load_input(const Config& config) {
-  Input input;
-  const bool physical = config.simulation.mode == SimulationMode::kPhysical;
-  if (physical) {
-    input.topology = std::make_unique<Topology>(load_topology(config.simulation.topology));
-  }
-  GraphText loaded = load_graph(
-      config.graph,
-      physical ? input.topology->device_count() : static_cast<int>(config.simulation.devices),
-      physical ? CostConvention::kPhysical : CostConvention::kPaper);
-  input.name = config.graph.path.empty() ? config.graph.generate : config.graph.path;
-  for (const Warning& warning : loaded.warnings) log_warning("{}", describe(warning, input.name));
-  input.graph = std::make_unique<Graph>(std::move(loaded.graph));
-  input.machine = std::make_unique<Machine>(*input.graph, input.topology.get(), config.simulation,
-                                            config.run.seed);
-  input.levels = std::make_unique<Levels>(compute_levels(input.machine->costs()));
-  return input;
-}
-
-// Baselines and bound, as far as an earlier life of the run has not left them.
-GraphState describe_graph(const Input& input, std::uint64_t seed, const Checkpoint* resumed) {
-  if (resumed != nullptr) return resumed->graphs.at(0);
-  GraphState state;
-  state.name = input.graph->name();
-  state.content_hash = input.graph->content_hash();
-  state.operation_count = static_cast<std::int64_t>(input.graph->operation_count());
-  state.lower_bound = lower_bounds(input.machine->costs()).largest;
-  BaselineOptions options;
-  options.seed = seed;
-  options.local_search_evaluations = kLocalSearchEvaluations;
-  for (const BaselineInfo& baseline : baselines()) {
-    const BaselineResult result =
-        run_baseline(baseline.name, input.machine->costs(), input.machine->executor(), options);
-    std::string name = baseline.name;
-    if (name == "local-search") {
-      name = fmt::format("local-search, {} evaluations", result.evaluations);
-    }
-    state.baselines.push_back({name, result.makespan});
-  }
-  return state;
-}
-
 // Null for a run that was killed before its first checkpoint: it begins anew.
-std::unique_ptr<Checkpoint> load_resumed(const std::string& run_dir, const Input& input) {
+std::unique_ptr<Checkpoint> load_resumed(const std::string& run_dir, const RunInputs& inputs) {
   const CheckpointStore store(run_dir, 1);
   NewestCheckpoint newest = store.load_newest_valid();
   for (const std::string& warning : newest.warnings) log_warning("{}", warning);
@@ -205,14 +154,25 @@ std::unique_ptr<Checkpoint> load_resumed(const std::string& run_dir, const Input
                       ": none of its checkpoints is valid; start the run again with doppler train");
   }
   const Checkpoint& checkpoint = newest.loaded->checkpoint;
-  if (checkpoint.graphs.size() != 1 ||
-      checkpoint.graphs.front().content_hash != input.graph->content_hash()) {
-    throw FormatError(input.name +
+  if (checkpoint.graphs.size() != inputs.graphs.size()) {
+    throw FormatError(newest.loaded->path + ": holds " + std::to_string(checkpoint.graphs.size()) +
+                      " graphs, the run's config.yaml names " +
+                      std::to_string(inputs.graphs.size()) + "; put the original config.yaml back");
+  }
+  for (std::size_t g = 0; g < inputs.graphs.size(); ++g) {
+    if (checkpoint.graphs[g].content_hash == inputs.graphs[g].graph->content_hash()) continue;
+    throw FormatError(inputs.graphs[g].source +
                       ": the graph is not the one that this run was trained on; put the original "
                       "file back to resume");
   }
   log_info("resuming from {} (update {})", newest.loaded->path, checkpoint.update);
   return std::make_unique<Checkpoint>(std::move(newest.loaded->checkpoint));
+}
+
+// On this node.
+std::uint32_t worker_count(const Config& config) {
+  return config.run.workers > 0 ? static_cast<std::uint32_t>(config.run.workers)
+                                : std::max(1U, std::thread::hardware_concurrency());
 }
 
 // Everything around the learner's loop that has to do with processes: this node's workers, the
@@ -226,9 +186,7 @@ class Processes {
         socket_(endpoints(config, world_size), keys_),
         weights_(SharedWeights::create(version_slots, snapshot_bytes)),
         hosts_(world_size) {
-    const std::uint32_t workers = config.run.workers > 0
-                                      ? static_cast<std::uint32_t>(config.run.workers)
-                                      : std::max(1U, std::thread::hardware_concurrency());
+    const std::uint32_t workers = worker_count(config);
     HostSetup setup;
     setup.learner_machine = machine;
     setup.server_public_key = keys_.public_key;
@@ -304,30 +262,72 @@ class Processes {
   Clock::time_point next_supervision_;
 };
 
-Welcome make_welcome(const Config& config, const Input& input) {
+Welcome make_welcome(const Config& config, const RunInputs& inputs) {
   Welcome welcome;
   welcome.run_seed = config.run.seed;
   welcome.simulation = config.simulation;
   welcome.teacher = config.stages.teacher;
   welcome.select = config.model.select;
   welcome.place = config.model.place;
-  if (input.topology) welcome.topology = format_topology(*input.topology);
-  welcome.graphs.push_back(*input.graph);
+  if (inputs.topology) welcome.topology = format_topology(*inputs.topology);
+  for (const RunInput& input : inputs.graphs) {
+    welcome.graphs.push_back(*input.graph);
+    if (!config.stages.imitation.enabled) continue;
+    if (auto plan = teacher_plan(config.stages.teacher, input, config.run.seed)) {
+      welcome.teacher_plans.push_back(std::move(*plan));
+    }
+  }
   return welcome;
 }
 
+std::vector<RunGraph> make_run_graphs(const Config& config, const RunInputs& inputs,
+                                      const Checkpoint* resumed) {
+  std::vector<RunGraph> graphs;
+  for (std::size_t g = 0; g < inputs.graphs.size(); ++g) {
+    const RunInput& input = inputs.graphs[g];
+    graphs.push_back(
+        {&input.machine->costs(), input.levels.get(), &input.machine->executor(),
+         resumed != nullptr ? resumed->graphs[g] : describe_run_input(input, config.run.seed)});
+  }
+  return graphs;
+}
+
+// Its threads are as many as this node's workers, which have nothing to do by then.
+Refinement refine_graph(const Config& config, const RunInput& input, std::size_t graph_count,
+                        const std::vector<BestPlacement>& starts,
+                        const std::function<void(double, const std::string&)>& show_progress) {
+  const RefinementBudget budget{
+      .seconds = config.refinement.seconds / static_cast<double>(graph_count),
+      .evaluations = config.refinement.evaluations};
+  // By evaluations the result hangs on the number of threads; one gives the same everywhere.
+  const int threads = budget.seconds > 0 ? static_cast<int>(worker_count(config)) : 1;
+  std::stop_source stop;
+  return refine(
+      *input.machine, starts, budget, threads, config.run.seed, stop.get_token(),
+      [&](const SearchProgress& progress) {
+        if (stop_signal != 0) stop.request_stop();
+        show_progress(
+            progress.fraction,
+            fmt::format(
+                "refinement {:>9} evaluations  best {:.6g}  {}", progress.evaluations,
+                displayed_cost(progress.best, input.graph->cost_unit() == CostUnit::kPhysical),
+                input.graph->name()));
+      });
+}
+
 // From input that was found good to the summary; every rank above 0 is served until its end.
-RunOutcome run_training(const Options& options, const Config& config, const Input& input,
-                        const Checkpoint* resumed, MpiSession& session, RunFolder& folder,
-                        Clock::time_point process_start) {
+RunOutcome run_training(const Options& options, const Config& config, const RunInputs& inputs,
+                        const Checkpoint* resumed, const Checkpoint* initial, MpiSession& session,
+                        RunFolder& folder, Clock::time_point process_start) {
   const std::string config_yaml = to_yaml(config);
-  RunGraph run_graph{&input.machine->costs(), input.levels.get(), &input.machine->executor(),
-                     describe_graph(input, config.run.seed, resumed)};
+  std::vector<RunGraph> graphs = make_run_graphs(config, inputs, resumed);
+  const Welcome welcome = make_welcome(config, inputs);
   Progress progress("train");
   double training_seconds = 0;
   if (config.run.budget_seconds > 0) {
     const double used = std::chrono::duration<double>(Clock::now() - process_start).count();
-    training_seconds = std::max(0.1, config.run.budget_seconds - used - kClosingSeconds);
+    training_seconds = std::max(
+        0.1, config.run.budget_seconds - config.refinement.seconds - used - kClosingSeconds);
   }
   std::unique_ptr<Processes> processes;
   RunSurroundings surroundings;
@@ -340,12 +340,19 @@ RunOutcome run_training(const Options& options, const Config& config, const Inpu
   surroundings.show_progress = [&](double fraction, const std::string& line) {
     if (!options.quiet) progress.update(fraction, line);
   };
-  TrainingRun run(config, config_yaml, config_hash(config), {std::move(run_graph)}, folder,
-                  std::move(surroundings), resumed, training_seconds);
+  if (config.refinement.seconds > 0 || config.refinement.evaluations > 0) {
+    surroundings.refine = [&](std::size_t graph, const std::vector<BestPlacement>& starts) {
+      return std::optional(refine_graph(config, inputs.graphs[graph], inputs.graphs.size(), starts,
+                                        [&](double fraction, const std::string& line) {
+                                          if (!options.quiet) progress.update(fraction, line);
+                                        }));
+    };
+  }
+  TrainingRun run(config, config_yaml, config_hash(config), std::move(graphs), folder,
+                  std::move(surroundings), resumed, initial, training_seconds);
   processes = std::make_unique<Processes>(config, session.size(), session.processor_name(),
                                           run.version_slots(), run.snapshot_bytes());
-  TicketDesk desk(processes->socket(), run.book(), make_welcome(config, input), processes->token(),
-                  kTicketLease);
+  TicketDesk desk(processes->socket(), run.book(), welcome, processes->token(), kTicketLease);
   const RunOutcome outcome = run.run(desk);
   progress.finish();
   desk.say_goodbye();
@@ -358,6 +365,37 @@ RunOutcome run_training(const Options& options, const Config& config, const Inpu
   std::fputs(options.json ? summary_json(summary).c_str() : summary_table(summary).c_str(), stdout);
   std::fflush(stdout);
   return outcome;
+}
+
+// So that resume finds them from any folder.
+void make_paths_absolute(Config& config) {
+  const auto absolute = [](std::string& path) {
+    if (!path.empty()) path = std::filesystem::absolute(path).lexically_normal().string();
+  };
+  for (std::string& path : config.graph.path) absolute(path);
+  absolute(config.simulation.topology);
+  absolute(config.model.initial_checkpoint);
+}
+
+// Before anything is written: a checkpoint that does not fit is refused.
+std::unique_ptr<Checkpoint> load_initial(const Config& config, const RunInputs& inputs) {
+  const std::string& path = config.model.initial_checkpoint;
+  if (!std::filesystem::is_regular_file(path)) {
+    throw ConfigError("model.initial_checkpoint: there is no file " + path +
+                      "; a run keeps its checkpoints in RUN_DIR/checkpoints");
+  }
+  auto checkpoint = std::make_unique<Checkpoint>(CheckpointStore::load(path));
+  std::vector<TrainingGraph> graphs;
+  for (const RunInput& input : inputs.graphs) {
+    graphs.push_back({&input.machine->costs(), input.levels.get()});
+  }
+  try {
+    Trainer(config.model, config.learner, config.stages.teacher, graphs, config.run.seed)
+        .adopt(*checkpoint);
+  } catch (const FormatError& error) {
+    throw FormatError(path + ": " + error.what());
+  }
+  return checkpoint;
 }
 
 int train_main(int argc, char** argv) {
@@ -378,16 +416,12 @@ int train_main(int argc, char** argv) {
         ": there is no config.yaml in it; give the folder of a run that doppler train began");
   }
   Config config = load_config(config_path, options.overrides);
-  if (!config.graph.path.empty()) {
-    config.graph.path = std::filesystem::absolute(config.graph.path).lexically_normal().string();
-  }
-  if (!config.simulation.topology.empty()) {
-    config.simulation.topology =
-        std::filesystem::absolute(config.simulation.topology).lexically_normal().string();
-  }
-  const Input input = load_input(config);
+  make_paths_absolute(config);
+  const RunInputs inputs = load_run_inputs(config);
   std::unique_ptr<Checkpoint> resumed;
-  if (options.resume) resumed = load_resumed(options.run_dir, input);
+  if (options.resume) resumed = load_resumed(options.run_dir, inputs);
+  std::unique_ptr<Checkpoint> initial;
+  if (!resumed && !config.model.initial_checkpoint.empty()) initial = load_initial(config, inputs);
   if (options.run_dir.empty()) options.run_dir = default_run_dir(config.run.name);
   RunFolder folder = options.resume ? RunFolder::open(options.run_dir)
                                     : RunFolder::create(options.run_dir, to_yaml(config));
@@ -398,7 +432,8 @@ int train_main(int argc, char** argv) {
   MpiSession session;
   RunOutcome outcome = RunOutcome::kDone;
   try {
-    outcome = run_training(options, config, input, resumed.get(), session, folder, process_start);
+    outcome = run_training(options, config, inputs, resumed.get(), initial.get(), session, folder,
+                           process_start);
     session.finalize();
   } catch (const Error& error) {
     // With other ranks the session's end aborts the job, before anybody else could say why.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <thread>
 
 #include <ATen/Parallel.h>
@@ -411,6 +412,32 @@ void Trainer::restore(const std::vector<NamedTensor>& parameters,
   }
   adam.set_step_count(static_cast<std::int64_t>(step->values[0]) * 1000000 +
                       static_cast<std::int64_t>(step->values[1]));
+}
+
+void Trainer::adopt(const Checkpoint& checkpoint) {
+  // The number of the table of each of our graphs in the checkpoint.
+  std::map<std::string, std::string> other_names;
+  for (std::size_t g = 0; g < impl_->graphs.size(); ++g) {
+    const std::uint64_t hash = impl_->graphs[g].costs->graph().content_hash();
+    for (std::size_t h = 0; h < checkpoint.graphs.size(); ++h) {
+      if (checkpoint.graphs[h].content_hash != hash) continue;
+      for (const char* table : {"table_select_", "table_place_"}) {
+        other_names[table + std::to_string(g)] = table + std::to_string(h);
+      }
+    }
+  }
+  std::vector<std::pair<torch::Tensor, const NamedTensor*>> copies;
+  for (const AdamSlot& slot : impl_->adam.slots()) {
+    const auto other = other_names.find(slot.name);
+    const bool is_table = slot.name.starts_with("table_");
+    const NamedTensor* from =
+        find(checkpoint.parameters, other == other_names.end() ? slot.name : other->second);
+    // A graph that is new, and a checkpoint of a model without tables.
+    if (is_table && (other == other_names.end() || from == nullptr)) continue;
+    check_fits(slot.name, slot.parameter, from);
+    copies.emplace_back(slot.parameter, from);
+  }
+  for (const auto& [into, from] : copies) copy_into(into, *from);
 }
 
 WeightSnapshot encode_graph(const ModelConfig& model, const std::vector<NamedTensor>& parameters,

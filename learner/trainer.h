@@ -63,6 +63,11 @@ class Trainer {
   // The current weights as actors need them.
   WeightSnapshot snapshot(std::uint64_t version, std::uint32_t lineage);
 
+  // Begins with what was learned elsewhere, on these graphs or others: everything but the tables
+  // per operation, and those of graphs that both know. The optimizer begins anew. Throws
+  // FormatError naming the first tensor that does not fit; nothing is changed then.
+  void adopt(const Checkpoint& checkpoint);
+
   std::vector<NamedTensor> parameters() const;
   std::vector<NamedTensor> optimizer_state() const;
   // Throws FormatError naming the first tensor whose name or shape differs; nothing is changed

@@ -38,7 +38,7 @@ std::vector<TrainingGraph> training_graphs(const std::vector<RunGraph>& graphs) 
 TrainingRun::TrainingRun(const Config& config, std::string config_yaml, std::uint64_t config_hash,
                          std::vector<RunGraph> graphs, RunFolder& folder,
                          RunSurroundings surroundings, const Checkpoint* resumed,
-                         double training_seconds)
+                         const Checkpoint* initial, double training_seconds)
     : config_(config),
       config_yaml_(std::move(config_yaml)),
       config_hash_(config_hash),
@@ -51,8 +51,12 @@ TrainingRun::TrainingRun(const Config& config, std::string config_yaml, std::uin
             after_resume(resumed != nullptr ? resumed->counts : EpisodeCounts{})),
       trainer_(config.model, config.learner, config.stages.teacher, training_graphs(graphs_),
                config.run.seed),
-      checkpoints_(folder.path(), config.checkpoint.keep) {
+      checkpoints_(folder.path(), config.checkpoint.keep),
+      best_dirty_(graphs_.size(), false),
+      fresh_greedy_(graphs_.size()),
+      refinements_(graphs_.size()) {
   if (resumed == nullptr) {
+    if (initial != nullptr) trainer_.adopt(*initial);
     if (const auto first = schedule_.at(1, 0)) stage_ = first->stage;
     versions_[0] = encode(trainer_.snapshot(0, 0));
     return;
@@ -127,7 +131,10 @@ RunOutcome TrainingRun::run(TicketDesk& desk) {
       break;
     }
   }
-  if (outcome == RunOutcome::kDone) finish(desk);
+  if (outcome == RunOutcome::kDone) {
+    finish(desk);
+    refine();
+  }
   write_best(true);
   save_checkpoint();
   folder_->flush_metrics();
@@ -209,8 +216,7 @@ void TrainingRun::train(std::uint64_t batch_number) {
     book_.count(invalid[i] ? TrajectoryStatus::kDroppedInvalid : TrajectoryStatus::kTrained, 1);
   }
   book_.check_identity();
-  std::optional<SimTime> greedy;
-  note_results(closed, greedy);
+  note_results(closed);
   std::set<std::uint64_t> improvements;
   const char* found_by = stage == Stage::kImitation ? "teacher" : "policy sample";
   for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -221,13 +227,7 @@ void TrainingRun::train(std::uint64_t batch_number) {
       improvements.insert(batch[i].episode);
     }
   }
-  write_metrics(statistics, point, batch, greedy);
-  double mean_ticks = 0;
-  for (const Trajectory& trajectory : batch) {
-    mean_ticks +=
-        static_cast<double>(trajectory.makespan.ticks()) / static_cast<double>(batch.size());
-  }
-  report_progress(point, mean_ticks);
+  report_progress(point, write_metrics(statistics, point, batch));
   log_trajectories(std::move(closed), std::move(batch), invalid, improvements);
   write_best(false);
   const auto every = static_cast<std::uint64_t>(config_.checkpoint.every_updates);
@@ -238,15 +238,15 @@ void TrainingRun::train(std::uint64_t batch_number) {
   }
 }
 
-void TrainingRun::note_results(const std::vector<ClosedTicket>& closed,
-                               std::optional<SimTime>& greedy) {
+void TrainingRun::note_results(const std::vector<ClosedTicket>& closed) {
+  std::fill(fresh_greedy_.begin(), fresh_greedy_.end(), std::nullopt);
   for (const ClosedTicket& ticket : closed) {
     if (ticket.ticket.purpose != TicketPurpose::kEvaluate || ticket.trajectories.empty()) continue;
     const Trajectory& trajectory = ticket.trajectories.front();
     GraphState& state = graphs_[ticket.ticket.graph].state;
     state.greedy = {trajectory.makespan, trajectory.episode,      trajectory.seed,
                     "policy greedy",     trajectory.assignment(), trajectory.operations};
-    if (ticket.ticket.graph == 0) greedy = trajectory.makespan;
+    fresh_greedy_[ticket.ticket.graph] = trajectory.makespan;
     consider(ticket.ticket.graph, trajectory, "policy greedy");
   }
 }
@@ -257,7 +257,7 @@ void TrainingRun::consider(std::uint32_t graph, const Trajectory& trajectory,
   if (trajectory.makespan >= best.makespan) return;
   best = {trajectory.makespan,     trajectory.episode,   trajectory.seed, found_by,
           trajectory.assignment(), trajectory.operations};
-  best_dirty_ = true;
+  best_dirty_[graph] = true;
   best_since_checkpoint_ = true;
 }
 
@@ -286,9 +286,8 @@ void TrainingRun::log_trajectories(std::vector<ClosedTicket> closed, std::vector
   if (const auto alarm = archive_->take_alarm()) log_error("{}", *alarm);
 }
 
-void TrainingRun::write_metrics(const UpdateStatistics& statistics, const StagePoint& point,
-                                const std::vector<Trajectory>& batch,
-                                std::optional<SimTime> greedy) {
+MetricsRow TrainingRun::write_metrics(const UpdateStatistics& statistics, const StagePoint& point,
+                                      const std::vector<Trajectory>& batch) {
   const double now = elapsed_seconds();
   const std::uint64_t episodes = book_.counts().trained;
   if (now - rate_seconds_ >= kRateWindowSeconds) {
@@ -301,48 +300,77 @@ void TrainingRun::write_metrics(const UpdateStatistics& statistics, const StageP
   row.point = point;
   row.update = update_;
   row.episodes = episodes;
-  row.makespan_min = batch.empty() ? SimTime(0) : SimTime::max();
-  for (const Trajectory& trajectory : batch) {
-    row.makespan_mean_ticks +=
-        static_cast<double>(trajectory.makespan.ticks()) / static_cast<double>(batch.size());
-    row.makespan_min = std::min(row.makespan_min, trajectory.makespan);
+  for (std::uint32_t g = 0; g < graphs_.size(); ++g) {
+    GraphMetrics& graph = row.graphs.emplace_back();
+    graph.name = graphs_[g].state.name;
+    double sum = 0;
+    std::size_t count = 0;
+    for (const Trajectory& trajectory : batch) {
+      if (trajectory.graph != g) continue;
+      sum += static_cast<double>(trajectory.makespan.ticks());
+      graph.makespan_min =
+          count == 0 ? trajectory.makespan : std::min(graph.makespan_min, trajectory.makespan);
+      ++count;
+    }
+    if (count > 0) graph.makespan_mean_ticks = sum / static_cast<double>(count);
+    graph.best = graphs_[g].state.best.makespan;
+    graph.greedy = fresh_greedy_[g];
   }
-  row.best = graphs_.front().state.best.makespan;
-  row.greedy = greedy;
   row.episodes_per_second = episodes_per_second_;
   row.statistics = statistics;
   row.counts = book_.counts();
   row.restarts = surroundings_.restart_count();
   row.reissued_tickets = book_.reissued();
   folder_->append_metrics(metrics_json(row));
+  return row;
 }
 
-void TrainingRun::report_progress(const StagePoint& point, double mean_ticks) {
+// Of several graphs each in its turn.
+void TrainingRun::report_progress(const StagePoint& point, const MetricsRow& row) {
   const double now = elapsed_seconds();
   if (now - last_progress_seconds_ < kProgressSeconds) return;
   last_progress_seconds_ = now;
   folder_->flush_metrics();
-  const GraphState& state = graphs_.front().state;
-  std::string line = fmt::format(
-      "{:<10} update {:>6}  {:>6.0f} episodes/s  mean {:.4g}  best {:.6g}", stage_name(point.stage),
-      update_, episodes_per_second_, mean_ticks * (physical() ? 1e-12 : 1e-10),
-      displayed_cost(state.best.makespan, physical()));
+  const std::size_t shown = progress_count_++ % graphs_.size();
+  const GraphState& state = graphs_[shown].state;
+  std::string line =
+      fmt::format("{:<10} update {:>6}  {:>6.0f} episodes/s  mean {:.4g}  best {:.6g}",
+                  stage_name(point.stage), update_, episodes_per_second_,
+                  row.graphs[shown].makespan_mean_ticks * (physical() ? 1e-12 : 1e-10),
+                  displayed_cost(state.best.makespan, physical()));
   if (!state.greedy.assignment.empty()) {
     line += fmt::format("  greedy {:.6g}", displayed_cost(state.greedy.makespan, physical()));
   }
+  if (graphs_.size() > 1) line += "  " + state.name;
   surroundings_.show_progress(schedule_.used_fraction(update_ + 1, now), line);
 }
 
 void TrainingRun::write_best(bool force) {
   const double now = elapsed_seconds();
-  if (!best_dirty_ || (!force && now - last_best_write_seconds_ < kBestWriteSeconds)) return;
-  const RunGraph& graph = graphs_.front();
-  const BestPlacement& best = graph.state.best;
-  const Execution execution = graph.executor->run_recorded(best.assignment, best.order);
-  folder_->write_best_assignment(
-      best_assignment_json(graph.costs->graph(), best, execution, graph.costs->device_count()));
-  best_dirty_ = false;
-  last_best_write_seconds_ = now;
+  if (!force && now - last_best_write_seconds_ < kBestWriteSeconds) return;
+  for (std::size_t g = 0; g < graphs_.size(); ++g) {
+    if (!best_dirty_[g]) continue;
+    const RunGraph& graph = graphs_[g];
+    const BestPlacement& best = refinements_[g] ? refinements_[g]->placement : graph.state.best;
+    const Execution execution = graph.executor->run_recorded(best.assignment, best.order);
+    folder_->write_best_assignment(g, best_assignment_json(graph.costs->graph(), best, execution,
+                                                           graph.costs->device_count()));
+    best_dirty_[g] = false;
+    last_best_write_seconds_ = now;
+  }
+}
+
+void TrainingRun::refine() {
+  if (!surroundings_.refine) return;
+  for (std::size_t g = 0; g < graphs_.size(); ++g) {
+    const GraphState& state = graphs_[g].state;
+    std::vector<BestPlacement> starts;
+    if (!state.best.assignment.empty()) starts.push_back(state.best);
+    if (!state.greedy.assignment.empty()) starts.push_back(state.greedy);
+    if (starts.empty()) continue;
+    refinements_[g] = surroundings_.refine(g, starts);
+    best_dirty_[g] = true;
+  }
 }
 
 Checkpoint TrainingRun::make_checkpoint() const {
@@ -410,8 +438,7 @@ void TrainingRun::finish(TicketDesk& desk) {
     }
   }
   std::vector<ClosedTicket> closed = book_.close(next_batch_);
-  std::optional<SimTime> greedy;
-  note_results(closed, greedy);
+  note_results(closed);
   log_trajectories(std::move(closed), {}, {}, {});
 }
 
@@ -420,6 +447,7 @@ RunSummary TrainingRun::summary() const {
   summary.run_dir = folder_->path();
   summary.physical = physical();
   for (const RunGraph& graph : graphs_) summary.graphs.push_back(graph.state);
+  summary.refinements = refinements_;
   summary.episodes = book_.counts().trained;
   summary.updates = update_;
   summary.training_seconds = elapsed_seconds();

@@ -22,6 +22,7 @@
 #include "common/executor.h"
 #include "common/weight_snapshot.h"
 #include "learner/checkpoint_store.h"
+#include "learner/refinement.h"
 #include "learner/run_folder.h"
 #include "learner/run_summary.h"
 #include "learner/schedule.h"
@@ -49,6 +50,10 @@ struct RunSurroundings {
   std::function<std::uint64_t()> restart_count;
   // Somebody asked the run to stop (a signal).
   std::function<bool()> stop_requested;
+  // Local search from placements of a graph, after the last stage; null: none.
+  std::function<std::optional<Refinement>(std::size_t graph,
+                                          const std::vector<BestPlacement>& starts)>
+      refine;
   // Progress for people: 0..1 and a line.
   std::function<void(double fraction, const std::string& line)> show_progress;
 };
@@ -58,11 +63,12 @@ enum class RunOutcome { kDone, kStoppedEarly };
 class TrainingRun {
  public:
   // training_seconds: how long training may take from now, for budgets in seconds; 0 otherwise.
-  // `resumed`: where to go on. Everything handed in must outlive the run. Throws FormatError when
+  // `resumed`: where to go on; `initial`: whose weights a new run begins with (both may be null).
+  // Everything handed in must outlive the run. Throws FormatError when
   // the checkpoint does not fit.
   TrainingRun(const Config& config, std::string config_yaml, std::uint64_t config_hash,
               std::vector<RunGraph> graphs, RunFolder& folder, RunSurroundings surroundings,
-              const Checkpoint* resumed, double training_seconds);
+              const Checkpoint* resumed, const Checkpoint* initial, double training_seconds);
   ~TrainingRun();
 
   // Encoded size of every weight version of this run, and how many must be kept at hand.
@@ -78,21 +84,22 @@ class TrainingRun {
   void publish_current();
   void open_batches();
   void train(std::uint64_t batch);
-  void note_results(const std::vector<ClosedTicket>& closed, std::optional<SimTime>& greedy);
+  void note_results(const std::vector<ClosedTicket>& closed);
   void consider(std::uint32_t graph, const Trajectory& trajectory, const char* found_by);
   void log_trajectories(std::vector<ClosedTicket> closed, std::vector<Trajectory> batch,
                         const std::vector<bool>& invalid,
                         const std::set<std::uint64_t>& improvements);
-  void write_metrics(const UpdateStatistics& statistics, const StagePoint& point,
-                     const std::vector<Trajectory>& batch, std::optional<SimTime> greedy);
+  MetricsRow write_metrics(const UpdateStatistics& statistics, const StagePoint& point,
+                           const std::vector<Trajectory>& batch);
   void write_best(bool force);
+  void refine();
   void save_checkpoint();
   void finish(TicketDesk& desk);
   Checkpoint make_checkpoint() const;
   bool physical() const { return config_.simulation.mode == SimulationMode::kPhysical; }
   double elapsed_seconds() const;
   double stage_elapsed_seconds() const;
-  void report_progress(const StagePoint& point, double mean_ticks);
+  void report_progress(const StagePoint& point, const MetricsRow& row);
 
   Config config_;
   std::string config_yaml_;
@@ -120,11 +127,14 @@ class TrainingRun {
   double last_checkpoint_seconds_ = 0;
   double last_best_write_seconds_ = -1e9;
   double last_progress_seconds_ = -1e9;
+  std::size_t progress_count_ = 0;
   double last_decisions_seconds_ = -1e9;
   double rate_seconds_ = 0;  // start of the window in which the rate is measured
   std::uint64_t rate_episodes_ = 0;
   double episodes_per_second_ = 0;
-  bool best_dirty_ = false;
+  std::vector<bool> best_dirty_;                        // [graphs]
+  std::vector<std::optional<SimTime>> fresh_greedy_;    // [graphs], of the newest batch
+  std::vector<std::optional<Refinement>> refinements_;  // [graphs]
   bool best_since_checkpoint_ = false;
 };
 

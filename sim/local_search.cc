@@ -53,7 +53,9 @@ class LocalSearch {
 
   BaselineResult run() {
     evaluate_starts();
-    const SearchSchedule schedule(evaluations_per_thread(), choices_.free_operations().size());
+    const SearchSchedule schedule(
+        evaluations_per_thread(), choices_.free_operations().size(),
+        options_.given_starts_only ? SearchSchedule::Aim::kRefine : SearchSchedule::Aim::kFind);
     for (int round = 0; round < schedule.rounds() && !annealers_.empty() && !over(); ++round) {
       run_round(schedule, round);
     }
@@ -86,6 +88,13 @@ class LocalSearch {
     const PartialSchedule heft = heft_schedule(costs_);
     default_order_ = heft.order();
     for (const SearchStart& start : options_.starts) add_start(start);
+    if (!options_.given_starts_only) evaluate_list_schedules(heft);
+    evaluation_seconds_ = evaluation_time_.count() / static_cast<double>(starts_.size());
+    std::stable_sort(starts_.begin(), starts_.end(),
+                     [](const SearchPoint& a, const SearchPoint& b) { return a.better_than(b); });
+  }
+
+  void evaluate_list_schedules(const PartialSchedule& heft) {
     add_start({heft.assignment(), heft.order()});
     const PartialSchedule path = critical_path_schedule(costs_, compute_levels(costs_), random_);
     add_start({path.assignment(), path.order()});
@@ -95,9 +104,6 @@ class LocalSearch {
       const PartialSchedule earliest = etf_schedule(costs_);
       add_start({earliest.assignment(), earliest.order()});
     }
-    evaluation_seconds_ = evaluation_time_.count() / static_cast<double>(starts_.size());
-    std::stable_sort(starts_.begin(), starts_.end(),
-                     [](const SearchPoint& a, const SearchPoint& b) { return a.better_than(b); });
   }
 
   void add_start(const SearchStart& start) {

@@ -34,8 +34,9 @@ struct LocalSearchOptions {
   std::int64_t evaluations = 100000;     // executor runs of all threads together, >= 1
   double seconds = 0;                    // > 0: runs for that long instead; not deterministic
   std::vector<SearchStart> starts = {};  // to begin from, besides those of the list schedulers
-  SimTime target = SimTime(-1);  // stops as soon as the best is no larger, a bound for instance
-  std::stop_token stop = {};     // stops early and returns the best so far
+  bool given_starts_only = false;  // refines these, without the list schedulers' and at lower heat
+  SimTime target = SimTime(-1);    // stops as soon as the best is no larger, a bound for instance
+  std::stop_token stop = {};       // stops early and returns the best so far
   // Called now and then by the thread that called local_search().
   std::function<void(const SearchProgress&)> on_progress = {};
 };

@@ -26,11 +26,11 @@ constexpr double kLastOfReheat = 3e-5;
 
 }  // namespace
 
-SearchSchedule::SearchSchedule(double evaluations, std::size_t free_operations) {
+SearchSchedule::SearchSchedule(double evaluations, std::size_t free_operations, Aim aim) {
   const double least =
       std::max(kLeastInAll, kLeastPerOperation * static_cast<double>(free_operations));
   rounds_ = static_cast<int>(std::clamp(evaluations / least, 1.0, static_cast<double>(kMaxRounds)));
-  rounds_from_starts_ = std::max(1, rounds_ / 2);
+  rounds_from_starts_ = aim == Aim::kRefine ? 0 : std::max(1, rounds_ / 2);
   const double length = std::max(1.0, evaluations / rounds_ / least);
   first_temperature_ = std::min(kHottestStart, kCoolestStart * std::pow(length, kHeatPower));
 }

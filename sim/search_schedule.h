@@ -18,9 +18,13 @@ struct SearchTemperatures {
 // the early ones leave the valley, the last ones go to its bottom. Immutable.
 class SearchSchedule {
  public:
+  // kFind: from starts that are far from good. kRefine: all rounds begin from the best so far,
+  // which is near to good; heat would only lead away from it.
+  enum class Aim { kFind, kRefine };
+
   // For that many evaluations on each thread (an estimate will do) and that many operations with a
   // choice of devices.
-  SearchSchedule(double evaluations, std::size_t free_operations);
+  SearchSchedule(double evaluations, std::size_t free_operations, Aim aim = Aim::kFind);
 
   int rounds() const { return rounds_; }
   bool from_starts(int round) const { return round < rounds_from_starts_; }

@@ -283,6 +283,7 @@ class TrainingTest(unittest.TestCase):
         for name, settings in {
             "tcp": ["network.transport=tcp"],
             "heft": ["stages.teacher=heft"],
+            "best": ["stages.teacher=best"],
             "select-rule": ["model.select=critical-path"],
             "place-rule": ["model.place=earliest-start"],
             "no-table": ["model.operation_table=false"],
@@ -296,6 +297,53 @@ class TrainingTest(unittest.TestCase):
                 flags = [flag for setting in settings for flag in ("--set", setting)]
                 run_dir = self.train(name, *short, *flags)
                 self.check_summary(run_dir)
+
+    def test_several_graphs_in_one_run(self):
+        generated = ("--set", "graph.generate=chain-mm,ffnn")
+        run_dir = self.train("run", *generated)
+        summary = self.check_summary(run_dir)
+        self.assertEqual([graph["name"] for graph in summary["graphs"]], ["chain-mm", "ffnn"])
+        for graph, name in zip(summary["graphs"], ("assignment.json", "assignment-0001.json")):
+            best = json.loads((run_dir / "best" / name).read_text())
+            self.assertEqual((best["graph"], best["makespan_ticks"]), (graph["name"], graph["policy_best_ticks"]))
+            self.assertEqual(len(best["assignment"]), graph["operations"])
+        rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+        for graph, metrics in zip(summary["graphs"], rows[-1]["graphs"]):
+            self.assertEqual(metrics["best_ticks"], graph["policy_best_ticks"])
+        episodes = load_run.Run(run_dir).episodes()
+        counts = [int((episodes["graph"] == number).sum()) for number in (0, 1)]
+        self.assertEqual(counts[0], counts[1])
+
+    def test_a_run_begins_with_the_weights_of_another(self):
+        first = self.train("first", "--set", "graph.generate=chain-mm,ffnn")
+        checkpoint = f"{first}/checkpoints/checkpoint-{UPDATES:012}.h5"
+        short = ("--set", "stages.imitation.enabled=false", "--set", "stages.simulation.episodes=64",
+                 "--set", "learner.evaluate_every_updates=1", "--set", "learner.pipeline_depth=0")
+
+        def first_mean(name, *flags):
+            run_dir = self.train(name, *short, *flags)
+            return json.loads((run_dir / "metrics.jsonl").read_text().splitlines()[0])["makespan_mean_ticks"]
+
+        begun = first_mean("tuned", "--set", f"model.initial_checkpoint={checkpoint}")
+        self.assertLess(begun, first_mean("new"))
+        _, errors = self.run_doppler("train", self.config, "--set", f"model.initial_checkpoint={checkpoint}", "--set",
+                                     "model.hidden_width=64", "--run-dir", self.path / "never", expect=2)
+        self.assertIn("in the checkpoint and", errors)
+        self.assertFalse((self.path / "never").exists())
+
+    def test_refinement_is_told_apart_from_the_policy(self):
+        run_dir = self.train("run", "--set", "refinement.evaluations=3000")
+        graph = self.check_summary(run_dir)["graphs"][0]
+        self.assertLessEqual(graph["refined_ticks"], graph["policy_best_ticks"])
+        self.assertEqual(graph["refinement_evaluations"], 3000)
+        best = json.loads((run_dir / "best/assignment.json").read_text())
+        self.assertEqual((best["makespan_ticks"], best["found_by"]),
+                         (graph["refined_ticks"], graph["refined_found_by"]))
+        self.run_doppler("graph", "generate", "chain-mm", "-o", "graph.txt")
+        placed = json.loads(self.run_doppler(
+            "assign", "graph.txt", "--checkpoint", f"{run_dir}/checkpoints/checkpoint-{UPDATES:012}.h5",
+            "--devices", 4, "--refine-evaluations", 3000, "--json")[0])
+        self.assertLess(placed["makespan_ticks"], placed["policy_makespan_ticks"])
 
     def test_a_budget_in_seconds_ends_in_time(self):
         started = time.monotonic()

@@ -34,7 +34,7 @@ TEST(ConfigIo, ReadsSectionsAndKeepsDefaultsElsewhere) {
                               "run:\n  seed: 18446744073709551615\n  budget_seconds: 1.5\n"
                               "model:\n  operation_table: false\n  select: critical-path\n"
                               "stages:\n  teacher: heft\n  simulation: {episodes: 7}\n");
-  EXPECT_EQ(config.graph.generate, "chain-mm");
+  EXPECT_THAT(config.graph.generate, testing::ElementsAre("chain-mm"));
   EXPECT_EQ(config.run.seed, 18446744073709551615ULL);
   EXPECT_EQ(config.run.budget_seconds, 1.5);
   EXPECT_FALSE(config.model.operation_table);
@@ -88,9 +88,12 @@ TEST(ConfigIo, OverridesGoThroughTheSameChecks) {
 
 TEST(ConfigIo, AnOverriddenGraphReplacesThatOfTheFile) {
   const Config config = parse(kGraph, {"graph.path=g.txt"});
-  EXPECT_EQ(config.graph.path, "g.txt");
-  EXPECT_EQ(config.graph.generate, "");
-  EXPECT_EQ(parse("graph:\n  path: g.txt\n", {"graph.generate=chain-mm"}).graph.path, "");
+  EXPECT_THAT(config.graph.path, testing::ElementsAre("g.txt"));
+  EXPECT_THAT(config.graph.generate, testing::IsEmpty());
+  EXPECT_THAT(parse("graph:\n  path: g.txt\n", {"graph.generate=chain-mm"}).graph.path,
+              testing::IsEmpty());
+  EXPECT_THAT(parse("graph:\n  path: a.txt, b c.txt\n", {}).graph.path,
+              testing::ElementsAre("a.txt", "b c.txt"));
   EXPECT_THAT(error_of("graph:\n  path: g.txt\n  generate: chain-mm\n"),
               HasSubstr("graph.generate is given too"));
 }
@@ -133,7 +136,9 @@ TEST(ConfigIo, EveryMistakeIsReportedAtItsPlace) {
       {"learner:\n  clip_ratio: 11\n", "learner.clip_ratio: must be >= 0, <= 10, but is 11"},
       {"archive:\n  enabled: yes\n", "must be true or false, but is 'yes'"},
       {"archive:\n  enabled: \"true\"\n", "must be true or false, but is 'true' in quotes"},
-      {"stages:\n  teacher: hefd\n", "must be one of critical-path | heft, but is 'hefd'"},
+      {"stages:\n  teacher: hefd\n",
+       "must be one of critical-path | heft | etf | peft | enum-opt | local-search | best, but is "
+       "'hefd'"},
       {"- a\n- b\n", "c.yaml:1:1: the file must consist of sections"},
       {"just text\n", "c.yaml:1:1: the file must consist of sections"},
       {"run:\n\tseed: 3\n", "c.yaml:2:6: this is no YAML"},
@@ -235,16 +240,32 @@ TEST(ConfigIo, EveryKeyAndSectionIsDescribed) {
 
 TEST(GraphSource, LoadsOrGeneratesExactlyOne) {
   const auto load = [](const std::string& path, const std::string& workload) {
-    return load_graph({.path = path, .generate = workload}, 4, CostConvention::kPaper);
+    GraphConfig config;
+    if (!path.empty()) config.path = {path};
+    if (!workload.empty()) config.generate = {workload};
+    return load_graphs(config, 4, CostConvention::kPaper);
   };
-  EXPECT_EQ(load("", "chain-mm").graph.operation_count(), 76U);
+  EXPECT_EQ(load("", "chain-mm").at(0).graph.operation_count(), 76U);
   const test::TempDir folder;
   const std::string path = folder.write("g.txt", "1\n\n\n\n1,1\n");
-  EXPECT_EQ(load(path, "").graph.operation_count(), 1U);
+  EXPECT_EQ(load(path, "").at(0).graph.operation_count(), 1U);
   EXPECT_THROW(load("", ""), ConfigError);
   EXPECT_THROW(load(path, "chain-mm"), ConfigError);
   EXPECT_THAT(test::message_of<ConfigError>([&] { load("", "chain_mm"); }),
               HasSubstr("did you mean 'chain-mm'?"));
+}
+
+TEST(GraphSource, LoadsSeveralInTheirOrderEachOnce) {
+  GraphConfig config;
+  config.generate = {"ffnn", "chain-mm"};
+  const auto loaded = load_graphs(config, 4, CostConvention::kPaper);
+  ASSERT_EQ(loaded.size(), 2U);
+  EXPECT_EQ(loaded[0].graph.operation_count(), 180U);
+  EXPECT_EQ(loaded[1].graph.operation_count(), 76U);
+  config.generate = {"ffnn", "chain-mm", "ffnn"};
+  EXPECT_THAT(
+      test::message_of<ConfigError>([&] { load_graphs(config, 4, CostConvention::kPaper); }),
+      HasSubstr("ffnn and ffnn are the same graph; name it once"));
 }
 
 }  // namespace

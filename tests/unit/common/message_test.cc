@@ -96,6 +96,10 @@ TEST(Message, WelcomeCarriesTheGraphsWhole) {
   welcome.teacher = Teacher::kHeft;
   welcome.graphs.push_back(generate_chain_mm({}));
   welcome.graphs.push_back(test::diamond_graph());
+  for (const Graph& graph : welcome.graphs) {
+    welcome.teacher_plans.push_back(
+        {graph.topological_order(), Assignment(graph.operation_count(), DeviceId(1))});
+  }
   const auto decoded = decode_welcome(encode(welcome));
   ASSERT_TRUE(decoded);
   EXPECT_EQ(decoded->simulation.devices, 6);
@@ -108,6 +112,10 @@ TEST(Message, WelcomeCarriesTheGraphsWhole) {
   EXPECT_EQ(decoded->graphs[0].content_hash(), welcome.graphs[0].content_hash());
   EXPECT_EQ(decoded->graphs[0].operations(), welcome.graphs[0].operations());
   EXPECT_EQ(decoded->graphs[1].edges(), welcome.graphs[1].edges());
+  EXPECT_EQ(decoded->teacher_plans, welcome.teacher_plans);
+  // An operation before its input is no plan.
+  std::swap(welcome.teacher_plans[1].order[0], welcome.teacher_plans[1].order[3]);
+  EXPECT_FALSE(decode_welcome(encode(welcome)));
 }
 
 TEST(Message, SmallWelcomeSurvivesDamage) {

@@ -25,9 +25,9 @@ std::string content(const std::string& path) {
 TEST(RunFolder, NeverOverwritesARun) {
   const test::TempDir dir;
   { RunFolder::create(dir.path().string() + "/run", "a: 1\n"); }
-  EXPECT_THAT(
-      test::message_of<ConfigError>([&] { RunFolder::create(dir.path().string() + "/run", "b: 2\n"); }),
-      HasSubstr("doppler resume"));
+  EXPECT_THAT(test::message_of<ConfigError>(
+                  [&] { RunFolder::create(dir.path().string() + "/run", "b: 2\n"); }),
+              HasSubstr("doppler resume"));
   EXPECT_EQ(content(dir.path().string() + "/run/config.yaml"), "a: 1\n");
 }
 
@@ -54,7 +54,8 @@ TEST(RunFolder, DropsTheRowsThatAResumedRunRepeats) {
     folder.flush_metrics();
   }
   // A killed writer leaves half a line.
-  std::ofstream(dir.path().string() + "/run/metrics.jsonl", std::ios::app) << "{\"update\":5, \"sta";
+  std::ofstream(dir.path().string() + "/run/metrics.jsonl", std::ios::app)
+      << "{\"update\":5, \"sta";
   RunFolder folder = RunFolder::open(dir.path().string() + "/run");
   folder.trim_metrics(2);
   folder.append_metrics("{\"update\":3}");
@@ -66,9 +67,12 @@ TEST(RunFolder, DropsTheRowsThatAResumedRunRepeats) {
 TEST(RunFolder, ReplacesResultsAsAWhole) {
   const test::TempDir dir;
   RunFolder folder = RunFolder::create(dir.path().string() + "/run", "");
-  folder.write_best_assignment("{\"assignment\":[0]}");
-  folder.write_best_assignment("{\"assignment\":[1]}");
+  folder.write_best_assignment(0, "{\"assignment\":[0]}");
+  folder.write_best_assignment(0, "{\"assignment\":[1]}");
+  folder.write_best_assignment(2, "{\"assignment\":[2]}");
   EXPECT_EQ(content(dir.path().string() + "/run/best/assignment.json"), "{\"assignment\":[1]}");
+  EXPECT_EQ(content(dir.path().string() + "/run/best/assignment-0002.json"),
+            "{\"assignment\":[2]}");
 }
 
 }  // namespace

@@ -71,6 +71,49 @@ TEST_F(TrainerTest, EqualSeedsGiveEqualWeights) {
   EXPECT_EQ(a->snapshot(3, 0), b->snapshot(3, 0));
 }
 
+Checkpoint checkpoint_of(const Trainer& trainer, std::uint64_t content_hash) {
+  Checkpoint checkpoint;
+  checkpoint.parameters = trainer.parameters();
+  checkpoint.graphs.resize(1);
+  checkpoint.graphs[0].content_hash = content_hash;
+  return checkpoint;
+}
+
+TEST_F(TrainerTest, AdoptsEverythingForAGraphThatBothKnow) {
+  auto taught = make();
+  step(*taught, 0);
+  auto fresh = make();
+  ASSERT_NE(fresh->parameters(), taught->parameters());
+  fresh->adopt(checkpoint_of(*taught, graph_->content_hash()));
+  EXPECT_EQ(fresh->parameters(), taught->parameters());
+}
+
+TEST_F(TrainerTest, LeavesTheTablesOfOtherGraphsBehind) {
+  auto taught = make();
+  step(*taught, 0);
+  auto fresh = make();
+  const std::vector<NamedTensor> before = fresh->parameters();
+  fresh->adopt(checkpoint_of(*taught, graph_->content_hash() + 1));
+  const std::vector<NamedTensor> after = fresh->parameters();
+  const std::vector<NamedTensor> theirs = taught->parameters();
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const bool table = after[i].name.starts_with("table_");
+    EXPECT_EQ(after[i], table ? before[i] : theirs[i]) << after[i].name;
+  }
+}
+
+TEST_F(TrainerTest, RefusesToAdoptAnotherModelAndStaysAsItIs) {
+  ModelConfig narrow;
+  narrow.hidden_width = 16;
+  auto taught = make(narrow);
+  auto fresh = make();
+  const std::vector<NamedTensor> before = fresh->parameters();
+  EXPECT_THAT(test::message_of<FormatError>(
+                  [&] { fresh->adopt(checkpoint_of(*taught, graph_->content_hash())); }),
+              HasSubstr("in the checkpoint and"));
+  EXPECT_EQ(fresh->parameters(), before);
+}
+
 TEST_F(TrainerTest, TheNumberOfThreadsDoesNotChangeABit) {
   auto one = make({}, 1);
   auto three = make({}, 3);

@@ -37,5 +37,19 @@ TEST(SearchSchedule, LongRoundsBeginHotter) {
             SearchSchedule(3e10, 200).temperatures(0).first);  // up to a limit
 }
 
+TEST(SearchSchedule, RefinementBeginsEveryRoundFromTheBest) {
+  const SearchSchedule schedule(1e6, 200, SearchSchedule::Aim::kRefine);
+  ASSERT_EQ(schedule.rounds(), 8);
+  double before = 1e9;
+  for (int round = 0; round < 8; ++round) {
+    EXPECT_FALSE(schedule.from_starts(round));
+    EXPECT_LT(schedule.temperatures(round).first, before);
+    before = schedule.temperatures(round).first;
+  }
+  // The only round of a small budget is the coolest.
+  EXPECT_DOUBLE_EQ(SearchSchedule(100, 200, SearchSchedule::Aim::kRefine).temperatures(0).first,
+                   before);
+}
+
 }  // namespace
 }  // namespace doppler
