@@ -1,6 +1,7 @@
 #include "common/config_io.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "common/config_schema.h"
@@ -192,6 +193,23 @@ std::string to_yaml(const Config& config) {
     text += "  # " + key.effect + " (" + describe_values(key) + ")\n";
   }
   return text;
+}
+
+std::vector<std::string> forbidden_changes(const Config& before, const Config& now) {
+  static constexpr std::array<std::string_view, 8> kFree = {
+      "run.name", "run.workers", "run.budget_seconds", "learner.threads",
+      "refinement.", "checkpoint.", "archive.", "network."};
+  std::vector<std::string> changes;
+  for (const ConfigKey& key : config_keys()) {
+    const bool free = std::any_of(kFree.begin(), kFree.end(), [&](std::string_view prefix) {
+      return key.key.starts_with(prefix);
+    });
+    const std::string old_value = key.write(before);
+    const std::string new_value = key.write(now);
+    if (free || old_value == new_value || key.key.ends_with(".episodes")) continue;
+    changes.push_back(key.key + ": " + old_value + ", now " + new_value);
+  }
+  return changes;
 }
 
 std::uint64_t config_hash(const Config& config) {

@@ -260,6 +260,7 @@ void ArchiveReader::visit_segment(std::size_t segment,
 ArchiveSummary ArchiveReader::visit(const std::function<void(const EpisodeRow&)>& visit) {
   ArchiveSummary summary;
   EpisodeSet seen;
+  EpisodeSet numbered;  // with evaluations, which have numbers as well
   for (std::size_t segment = 0; segment < segments_.size(); ++segment) {
     const std::uint32_t lineage = segments_[segment].header.lineage;
     const std::uint64_t void_from = cutoff(lineage);
@@ -271,14 +272,15 @@ ArchiveSummary ArchiveReader::visit(const std::function<void(const EpisodeRow&)>
       } else if (is_counted && !seen.insert(row.episode)) {
         ++summary.duplicates;
       } else {
+        if (!is_late) numbered.insert(row.episode);
         ++summary.episodes;
         summary.late += is_late ? 1 : 0;
         visit(row);
       }
     });
   }
-  summary.missing = seen.missing();
-  summary.first_missing = seen.first_missing();
+  summary.missing = numbered.missing();
+  summary.first_missing = numbered.first_missing();
   summary_ = summary;
   return summary;
 }

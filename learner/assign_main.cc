@@ -54,12 +54,13 @@ Options parse_options(int argc, char** argv) {
   app.add_option("GRAPH", options.graph, "graph file")->required();
   app.add_option("--checkpoint", options.checkpoint, "checkpoint file of a run")->required();
   app.add_option("--devices", options.devices,
-                 "how many devices to place on (policies of reference mode)");
+                 "how many devices to place on (policies of reference mode)")
+      ->check(CLI::Range(1, 4096));
   app.add_option("--topology", options.topology,
                  "topology file to place on (policies of physical mode; default: the run's own)");
   app.add_option("--samples", options.samples,
                  "besides the greedy episode, sample as many and keep the best")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}));
   app.add_option("--refine", options.refinement.seconds,
                  "local search from there, for as many seconds, on every core")
       ->check(CLI::NonNegativeNumber);
@@ -87,6 +88,16 @@ std::int64_t table_of(const Checkpoint& checkpoint, const Graph& graph) {
     }
   }
   return -1;
+}
+
+// "chain-mm (76 operations), ffnn (180 operations)"
+std::string trained_graphs(const Checkpoint& checkpoint) {
+  std::string text;
+  for (const GraphState& graph : checkpoint.graphs) {
+    text += fmt::format("{}{} ({} operations)", text.empty() ? "" : ", ", graph.name,
+                        graph.operation_count);
+  }
+  return text;
 }
 
 // What each step contributed.
@@ -151,9 +162,19 @@ Target load_target(const Options& options, const Config& config) {
       throw ConfigError(
           "--devices is required: the checkpoint's policy was trained in reference mode");
     }
+    if (!options.topology.empty()) {
+      throw ConfigError(
+          "--topology: the checkpoint's policy was trained in reference mode, which knows none; "
+          "leave it out");
+    }
     simulation.devices = options.devices;
-  } else if (!options.topology.empty()) {
-    simulation.topology = options.topology;
+  } else {
+    if (options.devices > 0) {
+      throw ConfigError(
+          "--devices: the checkpoint's policy was trained on a topology, which says how many "
+          "devices there are; give another with --topology");
+    }
+    if (!options.topology.empty()) simulation.topology = options.topology;
   }
   Imported loaded = load_any_graph(options.graph, std::nullopt, ImportOptions{});
   for (const Warning& warning : loaded.warnings) {
@@ -166,6 +187,10 @@ int assign_main(int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   limit_torch_threads(1);
   set_log_name("assign");
+  if (std::filesystem::is_directory(options.checkpoint)) {
+    throw ConfigError("--checkpoint " + options.checkpoint +
+                      ": is a folder; name a file, as RUN_DIR/checkpoints/best.h5");
+  }
   if (!std::filesystem::is_regular_file(options.checkpoint)) {
     throw ConfigError(
         "--checkpoint " + options.checkpoint +
@@ -181,7 +206,10 @@ int assign_main(int argc, char** argv) {
   Machine machine(target.graph, topology.get(), target.simulation, options.seed);
   const Levels levels = compute_levels(machine.costs());
   const std::int64_t table = table_of(checkpoint, target.graph);
-  if (table < 0) log_info("the policy was not trained on this graph: zero-shot");
+  if (table < 0) {
+    log_info("the policy was not trained on this graph but on {}: zero-shot",
+             trained_graphs(checkpoint));
+  }
   const WeightSnapshot snapshot =
       encode_graph(config.model, checkpoint.parameters, {&machine.costs(), &levels}, table);
   const Placement placement = place(snapshot, machine, options);

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -48,14 +49,17 @@ int run(int argc, char** argv) {
   app.add_option("--episodes", options.best_episodes,
                  "list so many of the best episodes of each graph")
       ->capture_default_str();
-  app.add_option("--episode", options.episode, "show this episode with its decisions");
+  app.add_option("--episode", options.episode, "show this episode with its decisions")
+      ->check(CLI::Range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()));
   app.footer(
+      "Exits with 2 where something is damaged or missing.\n\n"
       "Example:\n  doppler inspect runs/chain-mm --episodes 3\n"
       "  doppler inspect runs/chain-mm/checkpoints/best.h5 --json");
   parse_flags(app, argc, argv);
   const nlohmann::ordered_json report = inspect(options);
   std::cout << (options.json ? report.dump(2) + "\n" : inspect_text(report));
-  return static_cast<int>(ExitCode::kDone);
+  const bool sound = !report.contains("problems") || report["problems"].empty();
+  return static_cast<int>(sound ? ExitCode::kDone : ExitCode::kBadInput);
 }
 
 }  // namespace

@@ -123,6 +123,21 @@ void add_log(ArchiveReader& reader, std::size_t best_episodes, Json& report) {
   for (const std::string& problem : reader.problems()) report["problems"].push_back(problem);
 }
 
+// Every episode that a checkpoint counts was in the log before the checkpoint was written.
+void add_lost_rows(Json& report) {
+  const Json& by_status = report["episodes"]["by_status"];
+  const auto logged = by_status.value("trained", std::uint64_t{0});
+  for (const Json& checkpoint : report["checkpoints"]) {
+    if (!checkpoint["valid"] || checkpoint["archive_segment"].get<std::string>().empty()) continue;
+    const auto trained = checkpoint["counts"]["trained"].get<std::uint64_t>();
+    if (trained <= logged) continue;
+    report["problems"].push_back(checkpoint["file"].get<std::string>() + " counts " +
+                                 std::to_string(trained) + " trained episodes, the log holds " +
+                                 std::to_string(logged) + " of them; the rest is lost");
+    return;
+  }
+}
+
 // A damaged checkpoint is to be called a damaged checkpoint, hence its name counts too.
 bool is_checkpoint_file(const std::string& path) {
   const std::vector<std::byte> bytes = read_whole_file(path);
@@ -149,6 +164,7 @@ Json inspect_run(const std::string& run_dir, std::size_t best_episodes) {
   }
   ArchiveReader reader(run_dir);
   add_log(reader, best_episodes, report);
+  add_lost_rows(report);
   return report;
 }
 

@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLockName = "/.lock";
+constexpr const char* kConfigName = "/config.yaml";
 constexpr const char* kMetricsName = "/metrics.jsonl";
 
 void write_durably(const std::string& path, const std::string& text) {
@@ -72,19 +73,33 @@ RunFolder::~RunFolder() = default;
 RunFolder RunFolder::create(const std::string& path, const std::string& config_yaml) {
   std::error_code error;
   if (fs::exists(path, error) && !(fs::is_directory(path, error) && fs::is_empty(path, error))) {
+    if (!fs::exists(path + kConfigName, error)) {
+      throw ConfigError(
+          "run folder " + path +
+          (fs::is_directory(path, error) ? " exists and holds other things" : " is no folder") +
+          "; give another with --run-dir");
+    }
     throw ConfigError("run folder " + path + " exists already; continue it with `doppler resume " +
                       path + "`, or give another with --run-dir");
   }
+  const bool is_new = !fs::exists(path, error);
   make_folder(path);
-  auto impl = std::make_unique<Impl>(path);
-  RunFolder folder(path, std::move(impl));
-  write_durably(folder.config_path(), config_yaml);
-  return folder;
+  try {
+    auto impl = std::make_unique<Impl>(path);
+    RunFolder folder(path, std::move(impl));
+    write_durably(folder.config_path(), config_yaml);
+    return folder;
+  } catch (const SystemError&) {
+    // No folder is left that could neither be trained in nor resumed.
+    fs::remove(path + kLockName, error);
+    if (is_new) fs::remove(path, error);
+    throw;
+  }
 }
 
 RunFolder RunFolder::open(const std::string& path) {
   std::error_code error;
-  if (!fs::exists(path + "/config.yaml", error)) {
+  if (!fs::exists(path + kConfigName, error)) {
     throw ConfigError(
         "run folder " + path +
         ": there is no config.yaml in it; give the folder of a run that doppler train began");
@@ -126,6 +141,11 @@ void RunFolder::write_best_assignment(std::size_t graph, const std::string& json
   make_folder(path_ + "/best");
   const std::string number = graph == 0 ? "" : fmt::format("-{:04}", graph);
   write_durably(path_ + "/best/assignment" + number + ".json", json);
+}
+
+void RunFolder::remove_summary() {
+  std::error_code error;  // none there is as good
+  fs::remove(path_ + "/summary.json", error);
 }
 
 void RunFolder::write_summary(const std::string& json) {

@@ -43,6 +43,8 @@ class RunFolder {
   // best/assignment.json of the first graph, best/assignment-0001.json of the second, ...
   void write_best_assignment(std::size_t graph, const std::string& json);
   void write_summary(const std::string& json);
+  // A run that goes on has no summary until its next end.
+  void remove_summary();
 
  private:
   struct Impl;

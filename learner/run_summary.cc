@@ -154,6 +154,12 @@ std::string summary_json(const RunSummary& summary) {
   return json.dump(2) + "\n";
 }
 
+bool tells_of_the_end(const std::string& summary_json, std::uint64_t update) {
+  const Json json = Json::parse(summary_json, nullptr, false);
+  return json.is_object() && json.value("outcome", "") == "done" &&
+         json.value("updates", std::uint64_t{0}) == update;
+}
+
 std::string summary_table(const RunSummary& summary) {
   std::string text;
   const double scale = summary.physical ? 1e3 : 1;

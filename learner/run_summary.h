@@ -57,6 +57,8 @@ struct RunSummary {
   EpisodeCounts counts;
 };
 std::string summary_json(const RunSummary& summary);
+// Whether a summary of a run tells that it came to its end with that many updates.
+bool tells_of_the_end(const std::string& summary_json, std::uint64_t update);
 // The comparison that stands at the end of a run; seconds, or costs as the reference prints them.
 std::string summary_table(const RunSummary& summary);
 

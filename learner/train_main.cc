@@ -19,6 +19,7 @@
 #include <CLI/CLI.hpp>
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -35,6 +36,7 @@
 #include "common/progress.h"
 #include "common/reference_cost.h"
 #include "common/shared_weights.h"
+#include "common/text_file.h"
 #include "common/topology_file.h"
 #include "common/worker_supervisor.h"
 #include "learner/checkpoint_store.h"
@@ -76,6 +78,7 @@ struct Options {
   std::string run_dir;
   std::int64_t workers = -1;
   std::vector<std::string> overrides;
+  bool allow_changed_config = false;
   bool json = false;
   bool quiet = false;
 };
@@ -92,6 +95,8 @@ Options parse_options(int argc, char** argv) {
   app.name(options.resume ? "doppler resume" : "doppler train");
   if (options.resume) {
     app.add_option("RUN_DIR", options.run_dir, "folder of the run")->required();
+    app.add_flag("--allow-changed-config", options.allow_changed_config,
+                 "go on although config.yaml was changed in ways that make it another run");
     app.footer("Example:\n  doppler resume runs/quickstart");
   } else {
     app.add_option("CONFIG", options.config_path, "configuration file, see docs/configuration.md")
@@ -106,7 +111,8 @@ Options parse_options(int argc, char** argv) {
         "  doppler train configs/reference.yaml --set graph.path=graph.txt --workers 2\n"
         "  mpirun -n 3 doppler train configs/reference.yaml --set graph.path=graph.txt");
   }
-  app.add_option("--workers", options.workers, "worker processes per host (default: one per core)");
+  app.add_option("--workers", options.workers, "worker processes per host (default: one per core)")
+      ->check(CLI::Range(1, 4096));
   app.add_flag("--json", options.json, "print the summary as JSON on standard output");
   app.add_flag("--quiet", options.quiet, "no progress");
   parse_flags(app, argc, argv);
@@ -146,6 +152,13 @@ std::unique_ptr<Checkpoint> load_resumed(const std::string& run_dir, const RunIn
   NewestCheckpoint newest = store.load_newest_valid();
   for (const std::string& warning : newest.warnings) log_warning("{}", warning);
   if (!newest.loaded && store.list().empty()) {
+    std::error_code error;
+    if (std::filesystem::file_size(run_dir + "/metrics.jsonl", error) > 0 && !error) {
+      throw FormatError(
+          "run folder " + run_dir +
+          ": it was trained in, but its checkpoints are gone; put them back, or begin "
+          "anew with doppler train in another folder");
+    }
     log_info("there is no checkpoint yet; the run begins anew");
     return nullptr;
   }
@@ -363,7 +376,16 @@ RunOutcome run_training(const Options& options, const Config& config, const RunI
   summary.wall_seconds = std::chrono::duration<double>(Clock::now() - process_start).count();
   folder.write_summary(summary_json(summary));
   std::fputs(options.json ? summary_json(summary).c_str() : summary_table(summary).c_str(), stdout);
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw SystemError("standard output: the summary could not be written; it stands in " +
+                      options.run_dir + "/summary.json");
+  }
+  if (!run.losses().empty()) {
+    throw SystemError(
+        fmt::format("run folder {}: {}; look for a full disk, then go on with doppler "
+                    "resume",
+                    options.run_dir, fmt::join(run.losses(), "; ")));
+  }
   return outcome;
 }
 
@@ -398,6 +420,29 @@ std::unique_ptr<Checkpoint> load_initial(const Config& config, const RunInputs& 
   return checkpoint;
 }
 
+void refuse_changed_config(const Options& options, const Checkpoint& resumed,
+                           const Config& config) {
+  Config before = parse_config(resumed.config_yaml, "the checkpoint's configuration", {});
+  make_paths_absolute(before);
+  const std::vector<std::string> changes = forbidden_changes(before, config);
+  if (changes.empty()) return;
+  throw ConfigError(fmt::format(
+      "{}/config.yaml: differs from what the run was trained with ({}); put it back, or accept "
+      "another run with --allow-changed-config",
+      options.run_dir, fmt::join(changes, "; ")));
+}
+
+// Whether the run had come to its end, and nothing has changed since.
+bool is_finished(const std::string& run_dir, const Checkpoint& resumed, const Config& config) {
+  std::error_code error;
+  if (!std::filesystem::exists(run_dir + "/summary.json", error)) return false;
+  Config before = parse_config(resumed.config_yaml, "the checkpoint's configuration", {});
+  make_paths_absolute(before);
+  before.run.workers = config.run.workers;
+  if (config_hash(before) != config_hash(config)) return false;
+  return tells_of_the_end(read_text_file(run_dir + "/summary.json"), resumed.update);
+}
+
 int train_main(int argc, char** argv) {
   const auto process_start = Clock::now();
   Options options = parse_options(argc, argv);
@@ -420,13 +465,21 @@ int train_main(int argc, char** argv) {
   const RunInputs inputs = load_run_inputs(config);
   std::unique_ptr<Checkpoint> resumed;
   if (options.resume) resumed = load_resumed(options.run_dir, inputs);
+  if (resumed && !options.allow_changed_config) refuse_changed_config(options, *resumed, config);
+  if (resumed && is_finished(options.run_dir, *resumed, config)) {
+    log_info("the run is done; to train further raise its budget in {}", config_path);
+    return static_cast<int>(ExitCode::kDone);
+  }
   std::unique_ptr<Checkpoint> initial;
   if (!resumed && !config.model.initial_checkpoint.empty()) initial = load_initial(config, inputs);
   if (options.run_dir.empty()) options.run_dir = default_run_dir(config.run.name);
   RunFolder folder = options.resume ? RunFolder::open(options.run_dir)
                                     : RunFolder::create(options.run_dir, to_yaml(config));
   add_log_file(folder.log_path());
-  if (options.resume) folder.trim_metrics(resumed ? resumed->update : 0);
+  if (options.resume) {
+    folder.trim_metrics(resumed ? resumed->update : 0);
+    folder.remove_summary();
+  }
   install_signal_handlers();
 
   MpiSession session;

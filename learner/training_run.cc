@@ -135,15 +135,22 @@ RunOutcome TrainingRun::run(TicketDesk& desk) {
     finish(desk);
     refine();
   }
+  close_files();
+  book_.check_identity();
+  return outcome;
+}
+
+void TrainingRun::close_files() {
   write_best(true);
   save_checkpoint();
+  if (checkpoint_failed_) losses_.emplace_back("the last checkpoint could not be written");
   folder_->flush_metrics();
   if (archive_ && !archive_->close()) {
+    archive_failed_ = true;
     log_warning("the trajectory archive could not be completed: {}",
                 archive_->take_alarm().value_or("unknown reason"));
   }
-  book_.check_identity();
-  return outcome;
+  if (archive_failed_) losses_.emplace_back("the trajectory archive is not complete");
 }
 
 void TrainingRun::open_batches() {
@@ -283,7 +290,10 @@ void TrainingRun::log_trajectories(std::vector<ClosedTicket> closed, std::vector
       archive_->append(std::move(trajectory), TrajectoryStatus::kEvaluated, true);
     }
   }
-  if (const auto alarm = archive_->take_alarm()) log_error("{}", *alarm);
+  if (const auto alarm = archive_->take_alarm()) {
+    archive_failed_ = true;
+    log_error("{}", *alarm);
+  }
 }
 
 MetricsRow TrainingRun::write_metrics(const UpdateStatistics& statistics, const StagePoint& point,
@@ -409,7 +419,9 @@ void TrainingRun::save_checkpoint() {
   try {
     checkpoints_.save(make_checkpoint(), best_since_checkpoint_);
     best_since_checkpoint_ = false;
+    checkpoint_failed_ = false;
   } catch (const SystemError& error) {
+    checkpoint_failed_ = true;
     log_error(
         "checkpoint after update {} could not be written: {}; training goes on, the last one stays",
         update_, error.what());

@@ -79,6 +79,8 @@ class TrainingRun {
 
   RunOutcome run(TicketDesk& desk);
   RunSummary summary() const;
+  // What of the run's results did not reach the disk at its end, a sentence each; empty: all did.
+  const std::vector<std::string>& losses() const { return losses_; }
 
  private:
   void publish_current();
@@ -94,6 +96,7 @@ class TrainingRun {
   void write_best(bool force);
   void refine();
   void save_checkpoint();
+  void close_files();
   void finish(TicketDesk& desk);
   Checkpoint make_checkpoint() const;
   bool physical() const { return config_.simulation.mode == SimulationMode::kPhysical; }
@@ -136,6 +139,9 @@ class TrainingRun {
   std::vector<std::optional<SimTime>> fresh_greedy_;    // [graphs], of the newest batch
   std::vector<std::optional<Refinement>> refinements_;  // [graphs]
   bool best_since_checkpoint_ = false;
+  bool checkpoint_failed_ = false;  // the newest attempt
+  bool archive_failed_ = false;
+  std::vector<std::string> losses_;
 };
 
 }  // namespace doppler

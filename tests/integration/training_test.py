@@ -427,6 +427,52 @@ class TrainingTest(unittest.TestCase):
         _, errors = self.run_doppler("resume", run_dir, "--quiet", expect=2)
         self.assertIn("graph.txt", errors)
 
+    def test_a_changed_configuration_is_refused_at_resume_unless_it_is_wanted(self):
+        run_dir = self.train("run")
+        config = run_dir / "config.yaml"
+        text = config.read_text()
+        config.write_text(text.replace("clip_ratio: 0.2", "clip_ratio: 0.3"))
+        _, errors = self.run_doppler("resume", run_dir, "--quiet", expect=2)
+        self.assertIn("learner.clip_ratio: 0.2, now 0.3", errors)
+        self.run_doppler("resume", run_dir, "--quiet", "--allow-changed-config")
+        # What makes no other run of it may change.
+        config.write_text(text.replace("keep: 3", "keep: 5"))
+        self.run_doppler("resume", run_dir, "--quiet", "--allow-changed-config")
+        self.run_doppler("resume", run_dir, "--quiet")
+
+    def test_a_finished_run_stays_as_it_is(self):
+        run_dir = self.train("run")
+        before = {path: path.read_bytes() for path in run_dir.rglob("*.h5")}
+        _, errors = self.run_doppler("resume", run_dir)
+        self.assertIn("the run is done", errors)
+        self.assertEqual({path: path.read_bytes() for path in run_dir.rglob("*.h5")}, before)
+        # Nothing is damaged or missing; evaluations have numbers of their own among the episodes.
+        report = json.loads(self.run_doppler("inspect", run_dir, "--json")[0])
+        self.assertEqual(report["problems"], [])
+        self.assertGreater(report["episodes"]["by_status"]["evaluated"], 1)
+        # A log that lost its segments is told of, and gone checkpoints are no new run.
+        for segment in (run_dir / "trajectories").glob("*.h5"):
+            segment.unlink()
+        output, _ = self.run_doppler("inspect", run_dir, expect=2)
+        self.assertIn("the log holds 0 of them", output)
+        for checkpoint in (run_dir / "checkpoints").glob("*.h5"):
+            checkpoint.unlink()
+        _, errors = self.run_doppler("resume", run_dir, expect=2)
+        self.assertIn("its checkpoints are gone", errors)
+
+    def test_results_that_do_not_reach_the_disk_are_no_success(self):
+        run_dir = self.path / "run"
+        process = self.start("train", self.config, "--run-dir", run_dir, "--quiet", "--set",
+                             "stages.simulation.episodes=100000000")
+        self.wait_for_update(process, run_dir, 5)
+        # Nothing can be written where a file stands in the place of the folder.
+        (run_dir / "checkpoints").rename(self.path / "aside")
+        (run_dir / "checkpoints").write_text("")
+        process.terminate()
+        _, errors = self.finish(process, expect=3)
+        self.assertIn("the last checkpoint could not be written", errors)
+        self.assertIn("doppler resume", errors)
+
     def test_two_learners_cannot_share_a_folder(self):
         run_dir = self.path / "run"
         process = self.start("train", self.config, "--run-dir", run_dir, "--quiet", "--set",

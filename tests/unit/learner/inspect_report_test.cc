@@ -22,8 +22,11 @@ using ::testing::HasSubstr;
 // decisions, all trained.
 void write_run(const std::string& run_dir) {
   CheckpointStore store(run_dir, 3);
-  store.save(test::sample_checkpoint(6));
-  store.save(test::sample_checkpoint(7), true);
+  for (const std::uint64_t update : {6, 7}) {
+    Checkpoint checkpoint = test::sample_checkpoint(update);
+    checkpoint.counts.trained = 19;
+    store.save(checkpoint, update == 7);
+  }
   TrajectoryArchive archive(run_dir, test::sample_header());
   for (std::uint64_t episode = 0; episode < 20; ++episode) {
     archive.append(test::sample_trajectory(episode),
@@ -38,7 +41,7 @@ TEST(InspectReport, TellsCheckpointsEpisodesAndRanges) {
   const nlohmann::ordered_json report = inspect_run(dir.path(), 2);
   ASSERT_EQ(report["checkpoints"].size(), 3);
   EXPECT_EQ(report["checkpoints"][1]["update"], 7);
-  EXPECT_EQ(report["checkpoints"][1]["counts"]["trained"], 60);
+  EXPECT_EQ(report["checkpoints"][1]["counts"]["trained"], 19);
   EXPECT_EQ(report["checkpoints"][1]["parameters"][0]["shape"], nlohmann::json({3, 2}));
   EXPECT_EQ(report["checkpoints"][2]["file"], "best.h5");
   EXPECT_EQ(report["segments"][0]["committed_episodes"], 20);
@@ -51,6 +54,16 @@ TEST(InspectReport, TellsCheckpointsEpisodesAndRanges) {
   EXPECT_EQ(report["graphs"][0]["makespan_ticks"]["max"], 1000019);
   EXPECT_TRUE(report["problems"].empty());
   EXPECT_THAT(inspect_text(report), HasSubstr("nothing is damaged or missing"));
+}
+
+TEST(InspectReport, TellsOfALogThatLostItsRows) {
+  const TempDir dir;
+  write_run(dir.path());
+  CheckpointStore(dir.path(), 3).save(test::sample_checkpoint(9));  // counts 60 trained episodes
+  const nlohmann::ordered_json report = inspect_run(dir.path(), 2);
+  ASSERT_EQ(report["problems"].size(), 1);
+  EXPECT_THAT(report["problems"][0].get<std::string>(),
+              HasSubstr("checkpoint-000000000009.h5 counts 60 trained episodes, the log holds 19"));
 }
 
 TEST(InspectReport, TellsDamage) {
