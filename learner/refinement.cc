@@ -25,7 +25,7 @@ Refinement refine(const Machine& machine, const std::vector<BestPlacement>& star
   options.seed = seed;
   options.seconds = budget.seconds;
   if (budget.seconds <= 0) options.evaluations = budget.evaluations;
-  options.given_starts_only = true;
+  options.refine = true;
   options.stop = std::move(stop);
   options.on_progress = on_progress;
   for (const BestPlacement& start : starts) {

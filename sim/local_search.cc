@@ -55,7 +55,7 @@ class LocalSearch {
     evaluate_starts();
     const SearchSchedule schedule(
         evaluations_per_thread(), choices_.free_operations().size(),
-        options_.given_starts_only ? SearchSchedule::Aim::kRefine : SearchSchedule::Aim::kFind);
+        given_start_leads_ ? SearchSchedule::Aim::kRefine : SearchSchedule::Aim::kFind);
     for (int round = 0; round < schedule.rounds() && !annealers_.empty() && !over(); ++round) {
       run_round(schedule, round);
     }
@@ -88,7 +88,9 @@ class LocalSearch {
     const PartialSchedule heft = heft_schedule(costs_);
     default_order_ = heft.order();
     for (const SearchStart& start : options_.starts) add_start(start);
-    if (!options_.given_starts_only) evaluate_list_schedules(heft);
+    const SearchPoint given = best_;
+    evaluate_list_schedules(heft);
+    given_start_leads_ = options_.refine && !options_.starts.empty() && !best_.better_than(given);
     evaluation_seconds_ = evaluation_time_.count() / static_cast<double>(starts_.size());
     std::stable_sort(starts_.begin(), starts_.end(),
                      [](const SearchPoint& a, const SearchPoint& b) { return a.better_than(b); });
@@ -225,6 +227,7 @@ class LocalSearch {
   SearchPoint best_;
   Seconds evaluation_time_{0};     // of all starts
   double evaluation_seconds_ = 0;  // of one, on average
+  bool given_start_leads_ = false;
 };
 
 }  // namespace

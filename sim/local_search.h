@@ -34,7 +34,10 @@ struct LocalSearchOptions {
   std::int64_t evaluations = 100000;     // executor runs of all threads together, >= 1
   double seconds = 0;                    // > 0: runs for that long instead; not deterministic
   std::vector<SearchStart> starts = {};  // to begin from, besides those of the list schedulers
-  bool given_starts_only = false;  // refines these, without the list schedulers' and at lower heat
+  // Refines: where one of `starts` is better than all list schedules, every round begins from the
+  // best so far, since heat would only lead away from it. Where none is, they are worth no more than
+  // other starts.
+  bool refine = false;
   SimTime target = SimTime(-1);    // stops as soon as the best is no larger, a bound for instance
   std::stop_token stop = {};       // stops early and returns the best so far
   // Called now and then by the thread that called local_search().

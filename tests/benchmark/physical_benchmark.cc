@@ -13,6 +13,7 @@
 #include <benchmark/benchmark.h>
 
 #include "common/graph_text.h"
+#include "common/workloads.h"
 #include "sim/physical_simulator.h"
 #include "tests/support/physical_graphs.h"
 #include "tests/support/random_graph.h"
@@ -94,6 +95,10 @@ int main(int argc, char** argv) {
                                              .least_cost = 1'000'000,
                                              .largest_cost = 100'000'000},
                                             random)));
+  doppler::WorkloadOptions llama;
+  llama.devices = 8;
+  llama.costs = doppler::CostConvention::kPhysical;
+  doppler::register_graph("llama_layer_8", doppler::generate_workload("llama-layer", llama));
   if (const char* folder = std::getenv("DOPPLER_PUBLIC_DATA")) {
     for (const char* file :
          {"gdp_chain_mm_112nodes.txt", "gdp_ffnn_192nodes.txt",
