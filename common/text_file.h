@@ -11,8 +11,10 @@ namespace doppler {
 // folder (the path is wrong), SystemError where the system refuses to read it.
 std::string read_text_file(const std::string& path);
 
-// Replaces `path` as a whole: whoever reads it sees the old content or the new, never a part. "-"
-// is standard output. Throws SystemError.
+// Replaces `path` as a whole: whoever reads it sees the old content or the new, never a part. Keeps
+// the mode of what it replaces, and follows symbolic links. What is no regular file (a pipe, a
+// device, /dev/fd/3) is written as it stands; "-" is standard output. Throws SystemError, and
+// ConfigError where `path` is a folder.
 void write_text_file(const std::string& path, std::string_view content);
 
 }  // namespace doppler
