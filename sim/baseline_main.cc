@@ -1,12 +1,16 @@
 // doppler baseline: what the classical schedulers and search reach on a graph.
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -26,21 +30,28 @@
 #include "sim/lower_bounds.h"
 #include "sim/machine.h"
 #include "sim/simulation_flags.h"
+#include "sim/watched_run.h"
 
 namespace doppler {
 namespace {
 
 constexpr const char* kAll = "all";
-constexpr const char* kLocalSearch = "local-search";
 
 // "all" tries exhaustive search up to that many operations with a choice.
 constexpr std::size_t kMaxExhaustiveOperations = 24;
 
-// A signal handler can reach nothing else. NOLINTNEXTLINE(*-avoid-non-const-global-variables)
-volatile std::sig_atomic_t stop_signal = 0;
+// As shells tell it.
+constexpr int kInterrupted = 128 + SIGINT;
 
-void request_stop(int number) {
-  stop_signal = number;
+// How long those that look at the stop token have until they are left behind too.
+constexpr std::chrono::seconds kPatience(2);
+
+// A signal handler can reach nothing else. NOLINTNEXTLINE(*-avoid-non-const-global-variables)
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void request_stop(int /*number*/) {
+  interrupted = true;
 }
 
 struct Flags {
@@ -99,12 +110,14 @@ Flags read_flags(int argc, char** argv) {
   };
   for (const BaselineInfo& info : baselines()) add_line(info);
   add_line(kExhaustiveInfo);
-  app.footer(footer +
-             "\nall takes exhaustive only for tiny graphs. Ctrl-C ends local-search early.\n\n"
-             "Examples:\n"
-             "  doppler baseline graph.txt --reference --devices 4\n"
-             "  doppler baseline model.onnx --topology configs/topologies/a100x8-nvswitch.yaml \\\n"
-             "      --contention fair --algorithm local-search --seconds 60 --threads 8");
+  app.footer(
+      footer +
+      "\nall takes exhaustive only for tiny graphs. Ctrl-C ends the algorithm that runs, with its\n"
+      "best so far where it makes many tries, and prints what there is.\n\n"
+      "Examples:\n"
+      "  doppler baseline graph.txt --reference --devices 4\n"
+      "  doppler baseline model.onnx --topology configs/topologies/a100x8-nvswitch.yaml \\\n"
+      "      --contention fair --algorithm local-search --seconds 60 --threads 8");
   parse_flags(app, argc, argv);
   check_simulation_flags(app, flags.simulation);
   return flags;
@@ -129,82 +142,125 @@ std::vector<SearchStart> read_starts(const std::string& path, const CostTable& c
   return starts;
 }
 
-// All that the algorithms need, in the order in which it has to be there.
-class Comparison {
+// All that the algorithms need, in the order in which it has to be there. Owns it, and each
+// algorithm that runs has a share: one that is left behind runs on beside the end of the program.
+class Comparison : public std::enable_shared_from_this<Comparison> {
  public:
-  Comparison(const Flags& flags, const Graph& graph)
-      : flags_(flags),
-        physical_(flags.simulation.mode == SimulationMode::kPhysical),
-        topology_(physical_ ? std::optional(load_topology(flags.simulation.topology))
+  Comparison(Flags flags, Graph graph)
+      : flags_(std::move(flags)),
+        graph_(std::move(graph)),
+        physical_(flags_.simulation.mode == SimulationMode::kPhysical),
+        topology_(physical_ ? std::optional(load_topology(flags_.simulation.topology))
                             : std::nullopt),
-        machine_(graph, topology_ ? &*topology_ : nullptr, flags.simulation, flags.options.seed),
-        options_(flags.options) {
-    for (int t = 0; t < flags.threads; ++t) {
+        machine_(graph_, topology_ ? &*topology_ : nullptr, flags_.simulation, flags_.options.seed),
+        options_(flags_.options) {
+    for (int t = 0; t < flags_.threads; ++t) {
       executors_.push_back(owned_executors_.emplace_back(machine_.make_executor()).get());
     }
-    const SimulationConfig& simulation = flags.simulation;
+    const SimulationConfig& simulation = flags_.simulation;
     const bool noisy = simulation.operation_noise > 0 || simulation.transfer_noise > 0;
     const bool plain = !noisy && simulation.contention == Contention::kNone &&
                        simulation.memory == MemoryRule::kReport;
     options_.exhaustive.cost_table_bounds = !physical_ || !noisy;
     options_.exhaustive.cost_table_tells_all = !physical_ || plain;
-    options_.local_search_starts = read_starts(flags.starts, machine_.costs());
-    options_.local_search_stop = stop_.get_token();
+    options_.local_search_starts = read_starts(flags_.starts, machine_.costs());
+    options_.stop = stop_.get_token();
+    options_.on_progress = [this](const SearchProgress& search) { set_search(search); };
 
-    report_.graph = graph.name();
+    report_.graph = graph_.name();
     report_.devices = machine_.costs().device_count();
-    report_.seed = flags.options.seed;
+    report_.seed = flags_.options.seed;
     report_.physical = physical_;
     if (!physical_ || !noisy) report_.bounds = lower_bounds(machine_.costs());
     if (report_.bounds) options_.local_search_target = report_.bounds->largest;
   }
 
+  // All that were asked for, or those that had a result when a signal came.
   const BaselineReport& run() {
-    std::vector<std::string> names;
-    if (flags_.algorithm == kAll) {
-      for (const BaselineInfo& info : baselines()) names.emplace_back(info.name);
-    } else {
-      names.push_back(flags_.algorithm);
-    }
+    const std::vector<std::string> names = algorithms();
     Progress progress("baseline");
-    for (std::size_t i = 0; i < names.size() && stop_signal == 0; ++i) {
-      const auto show = [&](double fraction, const std::string& text) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto show = [&] {
+        const auto [fraction, text] = shown(names[i]);
         progress.update((static_cast<double>(i) + fraction) / static_cast<double>(names.size()),
                         text);
       };
-      show(0, names[i]);
-      options_.on_search_progress = [&](const SearchProgress& search) {
-        if (stop_signal != 0) stop_.request_stop();
-        show(search.fraction, std::string(kLocalSearch) + ": " + describe(search));
-      };
-      report_.results.push_back(run_baseline(names[i], machine_.costs(), executors_, options_));
+      if (interrupted || !run_one(names[i], show)) without_result_.push_back(names[i]);
     }
-    if (flags_.algorithm == kAll && stop_signal == 0) try_exhaustive();
     progress.clear();
     return report_;
   }
 
+  const std::vector<std::string>& without_result() const { return without_result_; }
+
  private:
-  std::string describe(const SearchProgress& search) const {
-    std::string text = std::to_string(search.evaluations) + " evaluations";
-    if (search.best == SimTime::max()) return text;
-    return text + ", best " + std::to_string(displayed_cost(search.best, physical_));
+  std::vector<std::string> algorithms() const {
+    if (flags_.algorithm != kAll) return {flags_.algorithm};
+    std::vector<std::string> names;
+    for (const BaselineInfo& info : baselines()) names.emplace_back(info.name);
+    const DeviceChoices choices(machine_.costs());
+    if (choices.free_operations().size() <= kMaxExhaustiveOperations) {
+      names.emplace_back(kExhaustiveInfo.name);
+    }
+    return names;
   }
 
-  void try_exhaustive() {
-    const DeviceChoices choices(machine_.costs());
-    if (choices.free_operations().size() > kMaxExhaustiveOperations) return;
+  // False: interrupted and left behind.
+  bool run_one(const std::string& name, const std::function<void()>& show) {
+    set_search({.fraction = 0, .evaluations = 0, .best = SimTime::max()});
+    show();
+    const auto result = std::make_shared<std::optional<BaselineResult>>();
+    std::optional<std::chrono::steady_clock::time_point> stopped;
+    const bool done =
+        run_watched([self = shared_from_this(), name, result] { *result = self->result_of(name); },
+                    [&] {
+                      show();
+                      if (!interrupted) return true;
+                      stop_.request_stop();
+                      const auto now = std::chrono::steady_clock::now();
+                      if (!stopped) stopped = now;
+                      return now - *stopped < kPatience;
+                    });
+    if (done && *result) report_.results.push_back(std::move(**result));
+    return done;
+  }
+
+  // Nothing where the search through everything, not asked for by name, is not for this graph.
+  std::optional<BaselineResult> result_of(const std::string& name) {
+    if (flags_.algorithm != kAll || name != kExhaustiveInfo.name) {
+      return run_baseline(name, machine_.costs(), executors_, options_);
+    }
     const auto begin = std::chrono::steady_clock::now();
+    ExhaustiveOptions limits = options_.exhaustive;
+    limits.stop = options_.stop;
     std::optional<BaselineResult> result =
-        exhaustive(machine_.costs(), *executors_.front(), options_.exhaustive);
-    if (!result) return;
+        exhaustive(machine_.costs(), *executors_.front(), limits);
+    if (!result) return std::nullopt;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     result->name = kExhaustiveInfo.name;
     result->seconds = passed.count();
-    report_.results.push_back(std::move(*result));
+    return result;
   }
 
-  const Flags& flags_;
+  void set_search(const SearchProgress& search) {
+    const std::lock_guard lock(progress_mutex_);
+    search_ = search;
+  }
+
+  // How far the algorithm is, of 1, and what it has reached.
+  std::pair<double, std::string> shown(const std::string& name) {
+    const std::lock_guard lock(progress_mutex_);
+    std::string text = name;
+    if (search_.evaluations > 0)
+      text += ": " + std::to_string(search_.evaluations) + " evaluations";
+    if (search_.evaluations > 0 && search_.best != SimTime::max()) {
+      text += ", best " + std::to_string(displayed_cost(search_.best, physical_));
+    }
+    return {search_.fraction, text};
+  }
+
+  const Flags flags_;
+  const Graph graph_;
   const bool physical_;
   const std::optional<Topology> topology_;
   Machine machine_;
@@ -213,28 +269,45 @@ class Comparison {
   std::vector<std::unique_ptr<Executor>> owned_executors_;
   std::vector<Executor*> executors_;
   BaselineReport report_;
+  std::vector<std::string> without_result_;
+  std::mutex progress_mutex_;
+  SearchProgress search_;  // of the algorithm that runs
 };
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+void print(const BaselineReport& report, bool json) {
+  if (json) {
+    std::cout << to_json(report).dump(2) << "\n";
+  } else {
+    print_table(report, std::cout);
+  }
+}
 
 int baseline_main(int argc, char** argv) {
   const Flags flags = read_flags(argc, argv);
-  const Imported file = load_any_graph(flags.graph, std::nullopt, {});
+  Imported file = load_any_graph(flags.graph, std::nullopt, {});
   for (const Warning& warning : file.warnings) {
     std::cerr << describe(warning, flags.graph) << "\n";
   }
-  Comparison comparison(flags, file.graph);
+  const auto comparison = std::make_shared<Comparison>(flags, std::move(file.graph));
   struct sigaction action {};
   action.sa_handler = request_stop;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESETHAND;  // a second one ends the program
   sigaction(SIGINT, &action, nullptr);
-  const BaselineReport& report = comparison.run();
+  const BaselineReport& report = comparison->run();
   if (!flags.output.empty()) write_assignments(report, flags.output);
-  if (flags.json) {
-    std::cout << to_json(report).dump(2) << "\n";
-  } else {
-    print_table(report, std::cout);
-  }
-  return static_cast<int>(ExitCode::kDone);
+  const std::vector<std::string>& missing = comparison->without_result();
+  if (missing.empty() || !report.results.empty()) print(report, flags.json);
+  if (missing.empty()) return static_cast<int>(ExitCode::kDone);
+  std::cout.flush();
+  std::cerr << "doppler baseline: interrupted; without a result: " << joined(missing) << "\n";
+  return kInterrupted;
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ Json to_json(const BaselineReport& report, const BaselineResult& result) {
   json["ratio_to_bound"] = or_null(ratio_to_bound(report, result));
   json["optimal"] = is_optimal(report, result);
   json["feasible"] = result.feasible;
+  json["stopped_early"] = result.stopped_early;
   json["mean_cost"] = or_null(mean_cost(report, result));
   json["evaluations"] = result.evaluations;
   json["seconds"] = result.seconds;
@@ -99,7 +100,8 @@ std::string shown_cost(const BaselineReport& report, const std::optional<double>
   return fixed(value, report.physical ? 9 : 4);
 }
 
-void print_row(std::ostream& out, const std::array<std::string, 6>& cells, const char* remark) {
+void print_row(std::ostream& out, const std::array<std::string, 6>& cells,
+               const std::string& remark) {
   out << std::left << std::setw(25) << cells[0] << std::right << std::setw(14) << cells[1]
       << std::setw(9) << cells[2] << std::setw(14) << cells[3] << std::setw(13) << cells[4]
       << std::setw(11) << cells[5] << remark << "\n";
@@ -126,9 +128,10 @@ void print_table(const BaselineReport& report, std::ostream& out) {
       {"algorithm", report.physical ? "seconds" : "cost", "ratio", "mean", "evaluations", "took"},
       "");
   for (const BaselineResult& result : report.results) {
-    const char* remark = !result.feasible             ? "  infeasible"
+    std::string remark = !result.feasible             ? "  infeasible"
                          : is_optimal(report, result) ? "  optimal"
                                                       : "";
+    if (result.stopped_early) remark += "  stopped early";
     print_row(
         out,
         {result.name, shown_cost(report, cost(report, result.makespan)),

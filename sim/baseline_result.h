@@ -21,6 +21,7 @@ struct BaselineResult {
   SimTime makespan;                           // of `assignment`, by the executor
   bool feasible = true;                       // false: nothing that was tried fits into memory
   bool optimal = false;                       // true: proven that no assignment is faster
+  bool stopped_early = false;                 // true: asked to stop before all was tried
   std::optional<double> mean_makespan_ticks;  // over all tries, where there were several
   double seconds = 0;                         // that the baseline took
   std::int64_t evaluations = 0;               // executor runs

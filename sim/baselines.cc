@@ -35,12 +35,14 @@ BaselineResult run_plain(const CostTable& costs, Executors executors, const Base
 
 BaselineResult run_random(const CostTable& costs, Executors executors,
                           const BaselineOptions& options) {
-  return random_placement(costs, *executors[0], options.seed, options.random_samples);
+  return random_placement(costs, *executors[0], options.seed, options.random_samples,
+                          {.stop = options.stop, .on_progress = options.on_progress});
 }
 
 BaselineResult run_critical_path(const CostTable& costs, Executors executors,
                                  const BaselineOptions& options) {
-  return critical_path(costs, *executors[0], options.seed, options.critical_path_tries);
+  return critical_path(costs, *executors[0], options.seed, options.critical_path_tries,
+                       {.stop = options.stop, .on_progress = options.on_progress});
 }
 
 BaselineResult run_local_search(const CostTable& costs, Executors executors,
@@ -51,13 +53,15 @@ BaselineResult run_local_search(const CostTable& costs, Executors executors,
                        .seconds = options.local_search_seconds,
                        .starts = options.local_search_starts,
                        .target = options.local_search_target,
-                       .stop = options.local_search_stop,
-                       .on_progress = options.on_search_progress});
+                       .stop = options.stop,
+                       .on_progress = options.on_progress});
 }
 
 BaselineResult run_exhaustive(const CostTable& costs, Executors executors,
                               const BaselineOptions& options) {
-  std::optional<BaselineResult> result = exhaustive(costs, *executors[0], options.exhaustive);
+  ExhaustiveOptions limits = options.exhaustive;
+  limits.stop = options.stop;
+  std::optional<BaselineResult> result = exhaustive(costs, *executors[0], limits);
   if (!result) {
     throw ConfigError("graph " + costs.graph().name() +
                       ": exhaustive search has not seen everything after " +

@@ -28,8 +28,9 @@ struct BaselineOptions {
   // Local search stops as soon as it is no slower: a lower bound, for instance.
   SimTime local_search_target = SimTime(-1);
   std::vector<SearchStart> local_search_starts = {};
-  std::stop_token local_search_stop = {};
-  std::function<void(const SearchProgress&)> on_search_progress = {};
+  // Ends those that make many tries with the best so far; the others do not look at it.
+  std::stop_token stop = {};
+  std::function<void(const SearchProgress&)> on_progress = {};  // of those, but for exhaustive
   ExhaustiveOptions exhaustive = {};
 };
 

@@ -75,16 +75,16 @@ PartialSchedule critical_path_schedule(const CostTable& costs, const Levels& lev
 }
 
 BaselineResult critical_path(const CostTable& costs, Executor& executor, std::uint64_t seed,
-                             std::int64_t tries) {
+                             std::int64_t tries, const TryMonitor& monitor) {
   DP_CHECK_GE(tries, 1);
   const Levels levels = compute_levels(costs);
   BaselineResult best;
-  best.evaluations = tries;
   double sum = 0;
-  for (std::int64_t t = 0; t < tries; ++t) {
-    RandomStream random(derive_seed({seed, static_cast<std::uint64_t>(t)}));
+  do {
+    RandomStream random(derive_seed({seed, static_cast<std::uint64_t>(best.evaluations)}));
     const PartialSchedule schedule = critical_path_schedule(costs, levels, random);
     const SimTime makespan = executor.run(schedule.assignment(), schedule.order());
+    ++best.evaluations;
     sum += static_cast<double>(makespan.ticks());
     if (best.assignment.empty() || best.improved_by(makespan, executor.feasible())) {
       best.makespan = makespan;
@@ -92,8 +92,9 @@ BaselineResult critical_path(const CostTable& costs, Executor& executor, std::ui
       best.assignment = schedule.assignment();
       best.order = schedule.order();
     }
-  }
-  best.mean_makespan_ticks = sum / static_cast<double>(tries);
+  } while (!monitor.ends(best.evaluations, tries, best.makespan));
+  best.stopped_early = best.evaluations < tries;
+  best.mean_makespan_ticks = sum / static_cast<double>(best.evaluations);
   return best;
 }
 

@@ -11,6 +11,7 @@
 #include "common/random.h"
 #include "sim/baseline_result.h"
 #include "sim/partial_schedule.h"
+#include "sim/try_monitor.h"
 
 namespace doppler {
 
@@ -18,9 +19,9 @@ namespace doppler {
 PartialSchedule critical_path_schedule(const CostTable& costs, const Levels& levels,
                                        RandomStream& random);
 
-// The best and the mean of `tries` (>= 1) schedules.
+// The best and the mean of `tries` (>= 1) schedules, or of those before `monitor` stops them.
 BaselineResult critical_path(const CostTable& costs, Executor& executor, std::uint64_t seed,
-                             std::int64_t tries);
+                             std::int64_t tries, const TryMonitor& monitor = {});
 
 }  // namespace doppler
 

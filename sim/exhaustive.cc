@@ -56,16 +56,18 @@ class Search {
 
   std::optional<BaselineResult> run() {
     best_ = cost_of(executor_, heft_schedule(costs_).assignment(), order_);
-    if (!place(0, SimTime(0))) return std::nullopt;
-    best_.optimal = true;
+    const bool complete = place(0, SimTime(0));
+    best_.stopped_early = !complete && looked_at_ <= options_.limit;
+    if (!complete && !best_.stopped_early) return std::nullopt;
+    best_.optimal = complete;
     return std::move(best_);
   }
 
  private:
   // Everything from position `at` of the order on. `path` bounds what is placed with all that has
-  // to follow it. False if the limit is reached.
+  // to follow it. False if the limit is reached or a stop is asked for.
   bool place(std::size_t at, SimTime path) {
-    if (++looked_at_ > options_.limit) return false;
+    if (++looked_at_ > options_.limit || options_.stop.stop_requested()) return false;
     if (options_.cost_table_bounds && best_.feasible && bound(path) >= best_.makespan) return true;
     if (at == order_.size()) {
       evaluate();

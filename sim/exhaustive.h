@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 
 #include "common/cost_table.h"
 #include "common/executor.h"
@@ -21,6 +22,7 @@ struct ExhaustiveOptions {
   // Whether no execution is faster than the cost table's times (no noise). Then parts of the search
   // that cannot become better than the best so far are skipped.
   bool cost_table_bounds = true;
+  std::stop_token stop = {};  // stops early and returns the best so far, not proven
 };
 
 // Depth first in topological order. Starts from HEFT's assignment as the best so far. Nothing if

@@ -64,6 +64,8 @@ class LocalSearch {
     result.order = best_.order;
     result.makespan = best_.makespan;
     result.feasible = best_.feasible;
+    result.stopped_early = options_.stop.stop_requested() && used_share() < 1 &&
+                           !annealers_.empty() && monitor_.best() > options_.target;
     result.evaluations = monitor_.evaluations();
     return result;
   }
@@ -98,11 +100,13 @@ class LocalSearch {
 
   void evaluate_list_schedules(const PartialSchedule& heft) {
     add_start({heft.assignment(), heft.order()});
+    if (over()) return;
     const PartialSchedule path = critical_path_schedule(costs_, compute_levels(costs_), random_);
     add_start({path.assignment(), path.order()});
+    if (over()) return;
     EnumOptPlan dealt = enum_opt_plan(costs_);
     add_start({std::move(dealt.assignment), std::move(dealt.order)});
-    if (default_order_.size() <= kMaxEtfOperations) {
+    if (default_order_.size() <= kMaxEtfOperations && !over()) {
       const PartialSchedule earliest = etf_schedule(costs_);
       add_start({earliest.assignment(), earliest.order()});
     }

@@ -15,18 +15,13 @@
 #include "common/executor.h"
 #include "common/ids.h"
 #include "sim/baseline_result.h"
+#include "sim/try_monitor.h"
 
 namespace doppler {
 
 struct SearchStart {
   Assignment assignment;           // [operations], every device allowed
   std::vector<OperationId> order;  // [operations], or empty: by decreasing bottom level
-};
-
-struct SearchProgress {
-  double fraction = 0;           // of the budget
-  std::int64_t evaluations = 0;  // so far, of all threads
-  SimTime best;                  // so far, of all threads
 };
 
 struct LocalSearchOptions {

@@ -46,25 +46,26 @@ BaselineResult round_robin_topological(const CostTable& costs, Executor& executo
 }
 
 BaselineResult random_placement(const CostTable& costs, Executor& executor, std::uint64_t seed,
-                                std::int64_t samples) {
+                                std::int64_t samples, const TryMonitor& monitor) {
   DP_CHECK_GE(samples, 1);
   RandomStream random(seed);
   BaselineResult best;
   best.order = costs.graph().topological_order();
-  best.evaluations = samples;
   double sum = 0;
   const DeviceChoices choices(costs);
-  for (std::int64_t sample = 0; sample < samples; ++sample) {
+  do {
     Assignment assignment = choices.draw(random);
     const SimTime makespan = executor.run(assignment, best.order);
+    ++best.evaluations;
     sum += static_cast<double>(makespan.ticks());
     if (best.assignment.empty() || best.improved_by(makespan, executor.feasible())) {
       best.makespan = makespan;
       best.feasible = executor.feasible();
       best.assignment = std::move(assignment);
     }
-  }
-  best.mean_makespan_ticks = sum / static_cast<double>(samples);
+  } while (!monitor.ends(best.evaluations, samples, best.makespan));
+  best.stopped_early = best.evaluations < samples;
+  best.mean_makespan_ticks = sum / static_cast<double>(best.evaluations);
   return best;
 }
 

@@ -7,6 +7,7 @@
 #include "common/cost_table.h"
 #include "common/executor.h"
 #include "sim/baseline_result.h"
+#include "sim/try_monitor.h"
 
 namespace doppler {
 
@@ -19,9 +20,10 @@ BaselineResult one_device(const CostTable& costs, Executor& executor);
 BaselineResult round_robin_by_id(const CostTable& costs, Executor& executor);
 BaselineResult round_robin_topological(const CostTable& costs, Executor& executor);
 
-// The best and the mean of `samples` (>= 1) uniform assignments.
+// The best and the mean of `samples` (>= 1) uniform assignments, or of those before `monitor` stops
+// them.
 BaselineResult random_placement(const CostTable& costs, Executor& executor, std::uint64_t seed,
-                                std::int64_t samples);
+                                std::int64_t samples, const TryMonitor& monitor = {});
 
 }  // namespace doppler
 

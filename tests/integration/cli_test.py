@@ -419,6 +419,40 @@ class Baseline(CliTest):
         output, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0)
         self.assertIn("local-search", output)
+        self.assertIn("stopped early", output)
+
+    def interrupt(self, *arguments):
+        """What a baseline says and returns that would run for hours but gets SIGINT once it has begun."""
+        process = subprocess.Popen([str(BIN / "doppler-baseline"), *map(str, arguments)],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        self.assertIn("baseline", process.stderr.readline())  # it runs
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        output, messages = process.communicate(timeout=60)
+        return process.returncode, output, messages
+
+    def test_ctrl_c_ends_what_makes_many_tries(self):
+        graph = self.path / "chain_mm.txt"
+        self.assertEqual(run("graph", "generate", "chain-mm", "-o", graph).returncode, 0)
+        endless = str(10**12)
+        for algorithm, flag in (("random", "--samples"), ("critical-path", "--tries"), ("exhaustive", "--limit")):
+            with self.subTest(algorithm):
+                code, output, _ = self.interrupt(graph, "--reference", "--devices", "4", "--algorithm", algorithm,
+                                                 flag, endless, "--json")
+                self.assertEqual(code, 0)
+                rows = json.loads(output)["baselines"]
+                self.assertEqual([row["name"] for row in rows], [algorithm])
+                self.assertTrue(rows[0]["stopped_early"])
+
+    def test_ctrl_c_leaves_behind_what_makes_one(self):
+        # ETF looks at every ready operation on every device each time: 20000^2 / 2 * 64 starts.
+        count = 20000
+        wide = self.write("wide.txt", f"{count}\n\n\n\n" + "1,1\n" * count)
+        code, output, messages = self.interrupt(wide, "--reference", "--devices", "64", "--algorithm", "etf")
+        self.assertEqual(code, 128 + signal.SIGINT)
+        self.assertEqual(output, "")
+        self.assertIn("doppler baseline: interrupted; without a result: etf", messages)
 
     def test_the_physical_mode_needs_a_topology(self):
         self.assert_fails(run("baseline", self.graph, "--devices", "2"), BAD_INPUT, "needs a topology", "--reference")

@@ -1,6 +1,8 @@
 #include "sim/baselines.h"
 
 #include <algorithm>
+#include <stop_token>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,6 +60,36 @@ TEST_F(Baselines, RandomReportsBestAndMean) {
   ASSERT_TRUE(result.mean_makespan_ticks.has_value());
   EXPECT_NEAR(*result.mean_makespan_ticks, 6, 0.3);  // standard error 2 / sqrt(1000) = 0.06
   EXPECT_EQ(result.evaluations, 1000);
+}
+
+TEST_F(Baselines, ManyTriesStopWithTheBestSoFar) {
+  // Random and critical-path tell of each try but the first before they make it.
+  for (const char* name : {"random", "critical-path"}) {
+    std::stop_source stop;
+    std::vector<double> fractions;
+    const BaselineResult result = run(name, test::fork_join_graph(), 2,
+                                      {.random_samples = 100,
+                                       .critical_path_tries = 100,
+                                       .stop = stop.get_token(),
+                                       .on_progress = [&](const SearchProgress& progress) {
+                                         fractions.push_back(progress.fraction);
+                                         if (progress.evaluations == 3) stop.request_stop();
+                                       }});
+    EXPECT_THAT(fractions, testing::ElementsAre(0.01, 0.02, 0.03)) << name;
+    EXPECT_EQ(result.evaluations, 4) << name;
+    EXPECT_TRUE(result.stopped_early) << name;
+    EXPECT_EQ(result.assignment.size(), 6U) << name;
+    EXPECT_FALSE(run(name, test::fork_join_graph(), 2).stopped_early) << name;
+  }
+}
+
+TEST_F(Baselines, LocalSearchIsStoppedBeforeItBegins) {
+  std::stop_source stop;
+  stop.request_stop();
+  const BaselineResult result =
+      run("local-search", generate_chain_mm({}), 4, {.stop = stop.get_token()});
+  EXPECT_EQ(result.evaluations, 1);
+  EXPECT_TRUE(result.stopped_early);
 }
 
 TEST_F(Baselines, CriticalPathStartsTheLongestBranchFirst) {

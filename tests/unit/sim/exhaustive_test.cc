@@ -1,6 +1,7 @@
 #include "sim/exhaustive.h"
 
 #include <algorithm>
+#include <stop_token>
 
 #include <gtest/gtest.h>
 
@@ -90,6 +91,20 @@ TEST(Exhaustive, GivesUpAtItsLimit) {
   const CostTable costs = CostTable::reference(graph, 2);
   ReferenceSimulator simulator(costs);
   EXPECT_FALSE(exhaustive(costs, simulator, {.limit = 5}).has_value());
+}
+
+TEST(Exhaustive, StopsWithTheBestSoFar) {
+  const Graph graph = test::fork_join_graph();
+  const CostTable costs = CostTable::reference(graph, 2);
+  ReferenceSimulator simulator(costs);
+  std::stop_source stop;
+  stop.request_stop();
+  const auto result = exhaustive(costs, simulator, {.stop = stop.get_token()});
+  ASSERT_TRUE(result.has_value());
+  EXPECT_TRUE(result->stopped_early);
+  EXPECT_FALSE(result->optimal);
+  EXPECT_EQ(result->evaluations, 1);  // HEFT's, from which it begins
+  EXPECT_FALSE(exhaustive(costs, simulator, {})->stopped_early);
 }
 
 TEST(Exhaustive, DevicesAreInterchangeableUnlessAConstraintTellsThemApart) {
