@@ -1,9 +1,11 @@
 #include "common/cli.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -25,13 +27,21 @@ int fail(const std::string& title, const std::string& message, ExitCode code) {
   return static_cast<int>(code);
 }
 
+void add_once(std::string name, std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+}
+
 // The options of a command and of those of its subcommands that the command line names.
 void collect_options(const CLI::App& app, std::vector<std::string>& names) {
   for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) add_once("--" + name, names);
+    for (const std::string& name : option->get_snames()) add_once("-" + name, names);
   }
   for (const CLI::App* command : app.get_subcommands()) collect_options(*command, names);
+}
+
+std::string as_sentence(const std::string& text) {
+  return text.ends_with('?') ? text : text + ".";
 }
 
 std::string describe_problem(const CLI::App& app, const CLI::ParseError& problem) {
@@ -42,7 +52,7 @@ std::string describe_problem(const CLI::App& app, const CLI::ParseError& problem
     const std::string name = argument.substr(0, argument.find('='));
     std::vector<std::string> known;
     collect_options(app, known);
-    return name + " is no option" + suggest_name(name, known) + " See --help";
+    return name + " is no option" + as_sentence(suggest_name(name, known)) + " See --help";
   }
   const std::vector<const CLI::App*> commands =
       app.get_subcommands([](const CLI::App*) { return true; });
@@ -52,8 +62,8 @@ std::string describe_problem(const CLI::App& app, const CLI::ParseError& problem
     for (const CLI::App* command : commands) known.push_back(command->get_name());
     const std::vector<std::string> remaining = app.remaining(true);
     if (!remaining.empty()) {
-      return "'" + remaining.front() + "' is no command" + suggest_name(remaining.front(), known) +
-             " See --help";
+      return "'" + remaining.front() + "' is no command" +
+             as_sentence(suggest_name(remaining.front(), known)) + " See --help";
     }
   }
   std::string text = problem.what();

@@ -263,7 +263,7 @@ class Reader {
     const bool has_backward = std::any_of(layers_.begin(), layers_.end(),
                                           [](const Layer& layer) { return layer.backward_ms > 0; });
     if (has_backward && options_.pass == Pass::kForward) {
-      report_.warn({}, "backward times are left out; --pass training adds the backward pass");
+      report_.warn({}, "backward times are left out; --training adds the backward pass");
     }
   }
 

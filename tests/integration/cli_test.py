@@ -188,7 +188,14 @@ class GraphVerb(CliTest):
         self.assert_fails(run("graph"), BAD_INPUT, "doppler graph: ")
         self.assert_fails(run("graph", "shwo", "f"), BAD_INPUT, "did you mean 'show'?")
         self.assert_fails(run("graph", "check", "f", "--jsno"), BAD_INPUT,
-                          "--jsno is no option; did you mean '--json'?")
+                          "--jsno is no option; did you mean '--json'? See --help")
+
+    def test_an_option_like_no_other_is_answered_with_all(self):
+        result = run("graph", "check", "f", "--completely-different")
+        self.assert_fails(result, BAD_INPUT, "--completely-different is no option; known: ", ". See --help\n")
+        names = result.stderr.split("known: ")[1].split(". See")[0].split(", ")
+        self.assertEqual(sorted(names), sorted(set(names)))
+        self.assertIn("--help", names)
 
 
 class Formats(CliTest):

@@ -75,7 +75,7 @@ TEST(ImportPipedream, WarnsOfWhatIsOdd) {
   const Imported file = import(test::pipedream_sample());
   ASSERT_THAT(file.warnings, SizeIs(3));
   EXPECT_THAT(file.warnings[0].text, HasSubstr("1 sizes are lists (first: layer node2"));
-  EXPECT_THAT(file.warnings[1].text, HasSubstr("backward times are left out"));
+  EXPECT_THAT(file.warnings[1].text, HasSubstr("left out; --training adds"));
   EXPECT_THAT(file.warnings[2].text, HasSubstr("take no time: 1 ('node5')"));
 }
 
