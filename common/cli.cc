@@ -1,7 +1,9 @@
 #include "common/cli.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -12,6 +14,7 @@
 
 #include "common/error.h"
 #include "common/nearest_name.h"
+#include "common/text_check.h"
 
 namespace doppler {
 namespace {
@@ -38,6 +41,19 @@ void collect_options(const CLI::App& app, std::vector<std::string>& names) {
     for (const std::string& name : option->get_snames()) add_once("-" + name, names);
   }
   for (const CLI::App* command : app.get_subcommands()) collect_options(*command, names);
+}
+
+// CLI11 reads nan and inf as numbers, and a range lets nan pass; no flag of ours means either.
+void check_finite(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_type_name().starts_with("FLOAT")) continue;
+    for (const std::string& text : option->results()) {
+      if (std::isfinite(std::strtod(text.c_str(), nullptr))) continue;
+      throw ConfigError(option->get_name() + ": " + quote(text) +
+                        " is no finite number; give one in decimal");
+    }
+  }
+  for (const CLI::App* command : app.get_subcommands()) check_finite(*command);
 }
 
 std::string as_sentence(const std::string& text) {
@@ -107,6 +123,7 @@ int run_program(int argc, char** argv, const std::function<int(int, char**)>& pr
 void parse_flags(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
+    check_finite(app);
   } catch (const CLI::Success& wish) {  // --help and its like
     std::ostringstream text;
     app.exit(wish, text, text);

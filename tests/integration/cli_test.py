@@ -414,6 +414,14 @@ class Baseline(CliTest):
         self.assertEqual(search(2), search(2))
         self.assertNotEqual(search(2), search(1))
 
+    def test_numbers_that_are_none_are_refused(self):
+        for flag in ("--seconds", "--operation-noise", "--transfer-noise"):
+            for value in ("nan", "-nan", "inf", "1e999"):
+                self.assert_fails(self.baseline(f"{flag}={value}"), BAD_INPUT, flag)
+        self.assert_fails(self.baseline("--seconds", "nan"), BAD_INPUT, "--seconds: 'nan' is no finite number")
+        self.assert_fails(run("graph", "convert", self.graph, "-", "--flops-per-second", "nan"), BAD_INPUT,
+                          "--flops-per-second: 'nan' is no finite number")
+
     def test_ctrl_c_ends_the_search_and_keeps_the_best(self):
         graph = self.path / "chain_mm.txt"
         self.assertEqual(run("graph", "generate", "chain-mm", "-o", graph).returncode, 0)
