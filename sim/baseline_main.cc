@@ -295,6 +295,7 @@ int baseline_main(int argc, char** argv) {
     std::cerr << describe(warning, flags.graph) << "\n";
   }
   const auto comparison = std::make_shared<Comparison>(flags, std::move(file.graph));
+  if (!flags.output.empty()) prepare_folder(flags.output);
   struct sigaction action {};
   action.sa_handler = request_stop;
   sigemptyset(&action.sa_mask);

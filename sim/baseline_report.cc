@@ -1,6 +1,7 @@
 #include "sim/baseline_report.h"
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <iomanip>
 #include <ostream>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "common/error.h"
 #include "common/reference_cost.h"
@@ -155,10 +157,24 @@ void print_table(const BaselineReport& report, std::ostream& out) {
   }
 }
 
-void write_assignments(const BaselineReport& report, const std::string& folder) {
+void prepare_folder(const std::string& folder) {
   std::error_code error;
+  if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error)) {
+    throw ConfigError("--output " + folder + ": is a file; name a folder");
+  }
   std::filesystem::create_directories(folder, error);
-  if (error) throw SystemError("create_directories(" + folder + "): " + error.message());
+  if (error) {
+    throw SystemError("--output: create_directories(" + folder + "): " + error.message() +
+                      "; name a folder that can be made");
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw SystemError("--output: access(" + folder +
+                      "): " + std::generic_category().message(errno) +
+                      "; name a folder that can be written to");
+  }
+}
+
+void write_assignments(const BaselineReport& report, const std::string& folder) {
   for (const BaselineResult& result : report.results) {
     Json json = to_json(report, result);
     json["graph"] = report.graph;

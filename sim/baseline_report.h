@@ -30,7 +30,12 @@ nlohmann::ordered_json to_json(const BaselineReport& report);
 // A line for each baseline, then the bounds.
 void print_table(const BaselineReport& report, std::ostream& out);
 
-// One file for each baseline, `folder`/NAME.json. Throws SystemError.
+// Makes the folder that write_assignments() is to write to, so that one that cannot be had is told
+// before the work and not behind it. Throws ConfigError for what is no folder, SystemError where
+// the system refuses it.
+void prepare_folder(const std::string& folder);
+
+// One file for each baseline, `folder`/NAME.json. The folder must exist. Throws SystemError.
 void write_assignments(const BaselineReport& report, const std::string& folder);
 
 }  // namespace doppler

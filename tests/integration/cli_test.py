@@ -370,6 +370,15 @@ class Baseline(CliTest):
         self.assertEqual([path.name for path in folder.iterdir()], ["heft.json"])
         self.assertEqual(json.loads((folder / "heft.json").read_text())["devices"], 2)
 
+    def test_a_bad_output_folder_is_told_before_the_work(self):
+        begun = time.monotonic()
+        work = ("--algorithm", "local-search", "--seconds", "30")
+        self.assert_fails(self.baseline(*work, "--output", self.graph), BAD_INPUT, "is a file; name a folder")
+        for folder in (self.graph / "below", "/proc/doppler"):
+            self.assert_fails(self.baseline(*work, "--output", folder), ENVIRONMENT,
+                              f"create_directories({folder}): ", "name a folder that can be made")
+        self.assertLess(time.monotonic() - begun, 25)
+
     def test_an_unknown_algorithm_is_answered_with_the_nearest(self):
         result = self.baseline("--algorithm", "hefd")
         self.assertEqual(result.returncode, BAD_INPUT)
