@@ -133,6 +133,7 @@ class Reader {
     const std::string counts =
         "line " + std::to_string(count_line_) + " says " + std::to_string(count_) + " tasks";
     if (found == count_) {
+      check_not_cut(counts);
       report_.warn({count_line_, 1},
                    counts + " and so many follow: there are no dummy entry and exit to leave out");
     } else if (found - 2 != count_) {  // without overflow: found is small
@@ -145,6 +146,18 @@ class Reader {
                    "ids begin at " + std::to_string(tasks_.begin()->first) +
                        " instead of 0; they are taken as they stand");
     }
+  }
+
+  // Two tasks short of a file with dummies looks like a file without. But one that begins with the
+  // dummy entry ends with the dummy exit.
+  void check_not_cut(const std::string& counts) const {
+    const Task& first = tasks_.begin()->second;
+    const bool has_entry = first.cost == 0 && first.predecessors.empty();
+    if (!has_entry || tasks_.rbegin()->second.cost == 0) return;
+    report_.fail({count_line_, 1}, "number of tasks",
+                 counts +
+                     " and so many follow, but the first is a dummy entry and the last is no "
+                     "dummy exit; with both there should be 2 more, so the file may be cut off");
   }
 
   void check_dummy(std::int64_t id, const std::string& what) const {

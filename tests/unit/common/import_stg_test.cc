@@ -41,6 +41,11 @@ TEST(ImportStg, TakesFilesWithoutDummiesWithAWarning) {
   EXPECT_THAT(file.warnings[1].text, HasSubstr("ids begin at 1 instead of 0"));
 }
 
+TEST(ImportStg, TakesDummiesThatTheCountIncludesAsTasks) {
+  const Imported file = import("3\n0 0 0\n1 5 1 0\n2 0 1 1\n");
+  EXPECT_EQ(file.graph.operation_count(), 3U);
+}
+
 TEST(ImportStg, ATaskWithoutEdgesIsKeptWithAWarning) {
   const Imported file = import("2\n0 0 0\n1 5 1 0\n2 6 1 0\n3 0 2 1 2\n");
   EXPECT_EQ(file.graph.operation_count(), 2U);
@@ -69,6 +74,8 @@ TEST(ImportStg, EveryDamageIsRefusedAtItsPlace) {
       {"1\n0 0 0\n1 5 1 2\n2 0 1 1\n", "the dummy exit must not precede a task"},
       {"1\n0 0 0\n1 5 1 0\n2 9 1 1\n", "s.stg:4:1: task 2: should be the dummy exit with cost 0"},
       {"9\n0 0 0\n1 5 1 0\n2 0 1 1\n", "but 3 follow; the file may be cut off"},
+      {"2\n0 0 0\n1 5 1 0\n", "s.stg:1:1: number of tasks: line 1 says 2 tasks and so many follow"},
+      {"2\n0 0 0\n1 5 1 0\n", "the first is a dummy entry and the last is no dummy exit"},
       {"2\n0 0 0\n1 5 1 2\n2 6 1 1\n3 0 1 2\n", "has a cycle: 1 -> 2 -> 1"},
       {"9223372036854775807\n0 0 0\n", "the file may be cut off"},
   };
