@@ -33,8 +33,11 @@ CostConvention convention(const GenerateFlags& flags) {
 }  // namespace
 
 void add_generate_flags(CLI::App& command, GenerateFlags& flags) {
-  command.add_option("WORKLOAD", flags.source, "one of those that --list shows");
+  // Required in effect, but not for --list, so that the parser cannot ask for them.
+  command.add_option("WORKLOAD", flags.source, "one of those that --list shows")
+      ->option_text("TEXT REQUIRED");
   add_common_flags(command, flags);
+  command.get_option("--output")->option_text("TEXT REQUIRED");
   command.add_option("--size", flags.sizes, "name=value: changes a size of the workload")
       ->take_all();
   command.add_option("--seed", flags.seed, "of random graphs")->capture_default_str();

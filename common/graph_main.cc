@@ -21,6 +21,7 @@
 #include "common/import_dnn_partitioning.h"
 #include "common/text_check.h"
 #include "common/text_file.h"
+#include "common/workloads.h"
 
 namespace doppler {
 namespace {
@@ -241,8 +242,12 @@ int generate(const GenerateFlags& flags) {
     std::cout << describe_workloads();
     return static_cast<int>(ExitCode::kDone);
   }
-  if (flags.source.empty() || flags.output.empty()) {
-    throw ConfigError("graph generate needs a WORKLOAD and --output; --list shows the workloads");
+  if (flags.source.empty()) {
+    throw ConfigError("WORKLOAD is required; --list shows the workloads");
+  }
+  find_workload(flags.source);
+  if (flags.output.empty()) {
+    throw ConfigError("--output is required; give -o FILE, or -o - for standard output");
   }
   return write_generated(generate_from_flags(flags), flags.output);
 }

@@ -179,7 +179,7 @@ std::span<const WorkloadInfo> workloads() {
   return kWorkloads;
 }
 
-Graph generate_workload(const std::string& name, const WorkloadOptions& options) {
+const WorkloadInfo& find_workload(const std::string& name) {
   const auto all = workloads();
   const auto info = std::find_if(all.begin(), all.end(),
                                  [&](const WorkloadInfo& item) { return name == item.name; });
@@ -188,8 +188,13 @@ Graph generate_workload(const std::string& name, const WorkloadOptions& options)
     for (const WorkloadInfo& item : all) names.emplace_back(item.name);
     throw ConfigError("workload '" + name + "' is not known" + suggest_name(name, names));
   }
+  return *info;
+}
+
+Graph generate_workload(const std::string& name, const WorkloadOptions& options) {
+  const WorkloadInfo& info = find_workload(name);
   std::vector<std::string> size_names;
-  for (const WorkloadSize& size : info->sizes) size_names.emplace_back(size.name);
+  for (const WorkloadSize& size : info.sizes) size_names.emplace_back(size.name);
   for (const auto& [size, value] : options.sizes) {
     if (std::find(size_names.begin(), size_names.end(), size) == size_names.end()) {
       throw ConfigError("size '" + size + "' is none of " + name + "'s" +
@@ -197,7 +202,7 @@ Graph generate_workload(const std::string& name, const WorkloadOptions& options)
     }
     if (value < 1) throw ConfigError(size + ": " + std::to_string(value) + " is not at least 1");
   }
-  const Sizes size(*info, options);
+  const Sizes size(info, options);
   if (name == "chain-mm") return chain_mm(size["size"], options);
   if (name == "ffnn") {
     const FfnnSize ffnn{.batch = size["batch"],

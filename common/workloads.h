@@ -34,6 +34,9 @@ struct WorkloadOptions {
 
 std::span<const WorkloadInfo> workloads();
 
+// The workload of that name. Throws ConfigError, with the nearest name, where there is none.
+const WorkloadInfo& find_workload(const std::string& name);
+
 // Throws ConfigError for an unknown workload or size (with the nearest name) and for sizes that
 // make no sense.
 Graph generate_workload(const std::string& name, const WorkloadOptions& options);

@@ -174,6 +174,13 @@ class GraphVerb(CliTest):
         self.assert_fails(run("graph", "generate", "chain_mm", "-o", "-"), BAD_INPUT,
                           "did you mean 'chain-mm'?")
 
+    def test_generate_tells_what_is_missing(self):
+        self.assert_fails(run("graph", "generate"), BAD_INPUT, "WORKLOAD is required; --list shows")
+        self.assert_fails(run("graph", "generate", "nope"), BAD_INPUT, "workload 'nope' is not known")
+        self.assert_fails(run("graph", "generate", "chain-m"), BAD_INPUT, "did you mean 'chain-mm'?")
+        self.assert_fails(run("graph", "generate", "chain-mm"), BAD_INPUT, "--output is required")
+        self.assertRegex(run("graph", "generate", "--help").stdout, r"--output TEXT REQUIRED")
+
     def test_an_unwritable_place_is_the_environments_fault(self):
         self.assert_fails(run("graph", "generate", "chain-mm", "-o", "/nonexistent/g.txt"), ENVIRONMENT,
                           "No such file or directory")
