@@ -156,8 +156,7 @@ Imported parse_any_graph(std::string_view content, const std::string& file,
 
 Imported load_any_graph(const std::string& path, std::optional<GraphFormat> format,
                         const ImportOptions& options) {
-  return parse_any_graph(read_text_file(path), path == "-" ? "standard input" : path, format,
-                         options);
+  return parse_any_graph(read_text_file(path), input_name(path), format, options);
 }
 
 }  // namespace doppler

@@ -107,10 +107,10 @@ int check_graph(const Flags& flags) {
   const Imported file = load(flags);
   // Also refuses costs whose sums no time could hold.
   if (file.graph.cost_unit() == CostUnit::kDurations) CostTable::reference(file.graph, 1);
-  print_warnings(file.warnings, flags.file);
+  print_warnings(file.warnings, input_name(flags.file));
   const bool bad = flags.strict && !file.warnings.empty();
   if (flags.json) {
-    Json report = {{"file", flags.file},
+    Json report = {{"file", input_name(flags.file)},
                    {"ok", !bad},
                    {"operations", file.graph.operation_count()},
                    {"edges", file.graph.edge_count()},
@@ -119,7 +119,7 @@ int check_graph(const Flags& flags) {
     if (!file.devices.empty()) report["devices"] = to_json(file.devices);
     std::cout << report.dump(2) << "\n";
   } else {
-    std::cout << flags.file << ": " << file.graph.operation_count() << " operations, "
+    std::cout << input_name(flags.file) << ": " << file.graph.operation_count() << " operations, "
               << file.graph.edge_count() << " edges, " << file.graph.input_count() << " inputs, "
               << file.warnings.size() << " warnings\n";
   }
@@ -163,7 +163,7 @@ void print_graph(const Json& report) {
 
 int show_graph(const Flags& flags) {
   const Imported file = load(flags);
-  print_warnings(file.warnings, flags.file);
+  print_warnings(file.warnings, input_name(flags.file));
   Json report = describe_graph(file.graph, flags.devices);
   if (!file.devices.empty()) report["devices"] = to_json(file.devices);
   report["warnings"] = to_json(file.warnings);
@@ -190,9 +190,10 @@ void write_graph(const Graph& graph, const std::string& target, const std::strin
 }
 
 int convert_split(const Flags& flags, const Imported& graph) {
-  const ImportedSplit split = import_dnn_split(read_text_file(flags.split), flags.split, graph);
-  print_warnings(split.warnings, flags.split);
-  write_text_file(flags.output, "# " + flags.split + ": devices 0.." +
+  const ImportedSplit split =
+      import_dnn_split(read_text_file(flags.split), input_name(flags.split), graph);
+  print_warnings(split.warnings, input_name(flags.split));
+  write_text_file(flags.output, "# " + input_name(flags.split) + ": devices 0.." +
                                     std::to_string(split.accelerator_count + split.cpu_count - 1) +
                                     ", of which " + std::to_string(split.cpu_count) +
                                     " CPUs at the end\n" + format_assignment(split.assignment) +
@@ -202,14 +203,14 @@ int convert_split(const Flags& flags, const Imported& graph) {
 
 int convert(const Flags& flags) {
   Imported file = load(flags);
-  print_warnings(file.warnings, flags.file);
+  print_warnings(file.warnings, input_name(flags.file));
   if (!flags.split.empty()) return convert_split(flags, file);
   if (flags.durations) {
     GraphInDurations turned =
         turn_into_durations(file.graph, {.device_kind = flags.device_kind,
                                          .flops_per_second = flags.flops_per_second,
                                          .bytes_per_second = flags.bytes_per_second});
-    print_warnings(turned.warnings, flags.file);
+    print_warnings(turned.warnings, input_name(flags.file));
     file.graph = std::move(turned.graph);
   }
   const std::string target =

@@ -375,7 +375,7 @@ GraphText parse_graph_text(std::string_view text, const std::string& file) {
 }
 
 GraphText load_graph_text(const std::string& path) {
-  return parse_graph_text(read_text_file(path), path == "-" ? "standard input" : path);
+  return parse_graph_text(read_text_file(path), input_name(path));
 }
 
 std::string describe(const Warning& warning, const std::string& file) {

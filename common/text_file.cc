@@ -122,8 +122,12 @@ void replace_file(const std::string& path, std::string_view content) {
 
 }  // namespace
 
+std::string input_name(const std::string& path) {
+  return path == "-" ? "standard input" : path;
+}
+
 std::string read_text_file(const std::string& path) {
-  if (path == "-") return read_all(stdin, "standard input");
+  if (path == "-") return read_all(stdin, input_name(path));
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     throw ConfigError(path + ": is a folder; name a file in it");

@@ -11,6 +11,9 @@ namespace doppler {
 // folder (the path is wrong), SystemError where the system refuses to read it.
 std::string read_text_file(const std::string& path);
 
+// What messages call the file that read_text_file() reads: `path`, or "standard input".
+std::string input_name(const std::string& path);
+
 // Replaces `path` as a whole: whoever reads it sees the old content or the new, never a part. Keeps
 // the mode of what it replaces, and follows symbolic links. What is no regular file (a pipe, a
 // device, /dev/fd/3) is written as it stands; "-" is standard output. Throws SystemError, and

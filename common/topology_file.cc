@@ -249,7 +249,7 @@ Topology parse_topology(std::string_view text, const std::string& file) {
 }
 
 Topology load_topology(const std::string& path) {
-  return parse_topology(read_text_file(path), path == "-" ? "standard input" : path);
+  return parse_topology(read_text_file(path), input_name(path));
 }
 
 std::string format_topology(const Topology& topology) {

@@ -185,8 +185,8 @@ int import(const Flags& flags) {
   const bool from_stdin = flags.file == "-";
   const std::string name =
       from_stdin ? "imported" : std::filesystem::path(flags.file).stem().string();
-  const NcclTopology imported = import_nccl_topology(
-      read_text_file(flags.file), from_stdin ? "standard input" : flags.file, name, flags.kind);
+  const NcclTopology imported =
+      import_nccl_topology(read_text_file(flags.file), input_name(flags.file), name, flags.kind);
   std::string text = "# Imported from an NCCL topology.\n";
   for (const std::string& note : imported.notes) {
     std::cerr << "note: " << note << "\n";

@@ -126,7 +126,7 @@ Flags read_flags(int argc, char** argv) {
 std::vector<SearchStart> read_starts(const std::string& path, const CostTable& costs) {
   std::vector<SearchStart> starts;
   if (path.empty()) return starts;
-  const std::string name = path == "-" ? "standard input" : path;
+  const std::string name = input_name(path);
   for (Assignment& assignment : parse_assignments(
            read_text_file(path), name, costs.graph().operation_count(), costs.device_count())) {
     for (std::size_t i = 0; i < assignment.size(); ++i) {
@@ -292,7 +292,7 @@ int baseline_main(int argc, char** argv) {
   const Flags flags = read_flags(argc, argv);
   Imported file = load_any_graph(flags.graph, std::nullopt, {});
   for (const Warning& warning : file.warnings) {
-    std::cerr << describe(warning, flags.graph) << "\n";
+    std::cerr << describe(warning, input_name(flags.graph)) << "\n";
   }
   const auto comparison = std::make_shared<Comparison>(flags, std::move(file.graph));
   if (!flags.output.empty()) prepare_folder(flags.output);

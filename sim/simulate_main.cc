@@ -94,13 +94,9 @@ Flags read_flags(int argc, char** argv) {
   return flags;
 }
 
-std::string shown_name(const std::string& path) {
-  return path == "-" ? "standard input" : path;
-}
-
 std::vector<Assignment> read_assignments(const Flags& flags, const Graph& graph,
                                          const CostTable& costs) {
-  const std::string name = shown_name(flags.assignments);
+  const std::string name = input_name(flags.assignments);
   std::vector<Assignment> assignments = parse_assignments(
       read_text_file(flags.assignments), name, graph.operation_count(), costs.device_count());
   for (std::size_t a = 0; a < assignments.size() && !costs.all_allowed(); ++a) {
@@ -122,7 +118,7 @@ std::vector<std::vector<OperationId>> read_orders(const Flags& flags, std::size_
                                                   std::size_t assignment_count) {
   std::vector<std::vector<OperationId>> orders;
   if (flags.orders.empty()) return orders;
-  const std::string name = shown_name(flags.orders);
+  const std::string name = input_name(flags.orders);
   // A line of ids is read like a line of devices.
   for (const Assignment& line :
        parse_assignments(read_text_file(flags.orders), name, operation_count,
@@ -234,7 +230,7 @@ int simulate_main(int argc, char** argv) {
   const Flags flags = read_flags(argc, argv);
   const Imported file = load_any_graph(flags.graph, std::nullopt, {});
   for (const Warning& warning : file.warnings) {
-    std::cerr << describe(warning, shown_name(flags.graph)) << "\n";
+    std::cerr << describe(warning, input_name(flags.graph)) << "\n";
   }
   return flags.simulation.mode == SimulationMode::kReference ? simulate_reference(flags, file.graph)
                                                              : simulate_physical(flags, file.graph);

@@ -137,6 +137,15 @@ class GraphVerb(CliTest):
         self.assertEqual((report["warnings"][0]["line"], report["warnings"][0]["column"]), (4, 2))
         self.assertEqual(run("graph", "check", damaged, "--strict").returncode, BAD_INPUT)
 
+    def test_standard_input_has_one_name(self):
+        self.assertTrue(run("graph", "check", "-", stdin=CHAIN).stdout.startswith("standard input: 3 operations"))
+        damaged = CHAIN.replace("1, 2, \n", "1,2, \n")
+        for arguments in (("graph", "check", "-"), ("graph", "show", "-"), ("graph", "convert", "-", "-"),
+                          ("baseline", "-", "--reference", "--devices", "2", "--algorithm", "heft")):
+            self.assertIn("standard input:4:2: warning: ", run(*arguments, stdin=damaged).stderr)
+        report = json.loads(run("graph", "check", "-", "--json", stdin=CHAIN).stdout)
+        self.assertEqual(report["file"], "standard input")
+
     def test_check_refuses_damage(self):
         damaged = self.write("damaged.txt", CHAIN.replace("30000000000,", "3x,"))
         self.assert_fails(run("graph", "check", damaged), BAD_INPUT,
