@@ -106,7 +106,10 @@ Json to_json(const std::vector<DeviceHint>& devices) {
 int check_graph(const Flags& flags) {
   const Imported file = load(flags);
   // Also refuses costs whose sums no time could hold.
-  if (file.graph.cost_unit() == CostUnit::kDurations) CostTable::reference(file.graph, 1);
+  if (file.graph.cost_unit() == CostUnit::kDurations) {
+    name_file_in_errors(input_name(flags.file),
+                        [&] { return CostTable::reference(file.graph, 1); });
+  }
   print_warnings(file.warnings, input_name(flags.file));
   const bool bad = flags.strict && !file.warnings.empty();
   if (flags.json) {
@@ -164,7 +167,8 @@ void print_graph(const Json& report) {
 int show_graph(const Flags& flags) {
   const Imported file = load(flags);
   print_warnings(file.warnings, input_name(flags.file));
-  Json report = describe_graph(file.graph, flags.devices);
+  Json report = name_file_in_errors(input_name(flags.file),
+                                    [&] { return describe_graph(file.graph, flags.devices); });
   if (!file.devices.empty()) report["devices"] = to_json(file.devices);
   report["warnings"] = to_json(file.warnings);
   if (flags.json) {

@@ -152,7 +152,7 @@ class Comparison : public std::enable_shared_from_this<Comparison> {
         physical_(flags_.simulation.mode == SimulationMode::kPhysical),
         topology_(physical_ ? std::optional(load_topology(flags_.simulation.topology))
                             : std::nullopt),
-        machine_(graph_, topology_ ? &*topology_ : nullptr, flags_.simulation, flags_.options.seed),
+        machine_(name_file_in_errors(input_name(flags_.graph), [this] { return make_machine(); })),
         options_(flags_.options) {
     for (int t = 0; t < flags_.threads; ++t) {
       executors_.push_back(owned_executors_.emplace_back(machine_.make_executor()).get());
@@ -194,6 +194,10 @@ class Comparison : public std::enable_shared_from_this<Comparison> {
   const std::vector<std::string>& without_result() const { return without_result_; }
 
  private:
+  Machine make_machine() const {
+    return {graph_, topology_ ? &*topology_ : nullptr, flags_.simulation, flags_.options.seed};
+  }
+
   std::vector<std::string> algorithms() const {
     if (flags_.algorithm != kAll) return {flags_.algorithm};
     std::vector<std::string> names;

@@ -143,7 +143,9 @@ std::vector<std::vector<OperationId>> read_orders(const Flags& flags, std::size_
 }
 
 int simulate_reference(const Flags& flags, const Graph& graph) {
-  const CostTable costs = CostTable::reference(graph, static_cast<int>(flags.simulation.devices));
+  const CostTable costs = name_file_in_errors(input_name(flags.graph), [&] {
+    return CostTable::reference(graph, static_cast<int>(flags.simulation.devices));
+  });
   ReferenceSimulator simulator(costs);
   Json report = Json::array();
   for (const Assignment& assignment : read_assignments(flags, graph, costs)) {
@@ -196,7 +198,8 @@ void print_result(const Execution& execution, SimTime cost) {
 
 int simulate_physical(const Flags& flags, const Graph& graph) {
   const Topology topology = load_topology(flags.simulation.topology);
-  const CostTable costs = CostTable::physical(graph, topology);
+  const CostTable costs = name_file_in_errors(input_name(flags.graph),
+                                              [&] { return CostTable::physical(graph, topology); });
   PhysicalSimulator simulator(costs, topology, physical_options(flags.simulation, flags.seed));
   const std::vector<Assignment> assignments = read_assignments(flags, graph, costs);
   const auto orders = read_orders(flags, graph.operation_count(), assignments.size());

@@ -153,7 +153,10 @@ class GraphVerb(CliTest):
 
     def test_check_refuses_costs_that_no_time_holds(self):
         huge = self.write("huge.txt", "2\n\n0\n1\n9223372036854775807,0\n1,1\n")
-        self.assert_fails(run("graph", "check", huge), BAD_INPUT, "2^62")
+        for arguments in (("graph", "check", huge), ("graph", "show", huge),
+                          ("baseline", huge, "--reference", "--devices", "2"),
+                          ("simulate", huge, "--reference", "--devices", "2", "--assignments", self.graph)):
+            self.assert_fails(run(*arguments), BAD_INPUT, f"{huge}: graph huge: the sum of all", "2^62 ticks")
 
     def test_a_missing_file_is_bad_input(self):
         self.assert_fails(run("graph", "check", self.path / "absent"), BAD_INPUT, "no such file")
