@@ -14,6 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kDeepestNesting = 64;
+constexpr int kNumberOverflow = 406;  // nlohmann's number of that error
 
 // Builds nothing; looks for what nlohmann's own parser takes without a word.
 class StrictScan : public nlohmann::json_sax<Json> {
@@ -44,9 +45,14 @@ class StrictScan : public nlohmann::json_sax<Json> {
     --depth_;
     return true;
   }
-  bool parse_error(std::size_t position, const std::string& /*token*/,
+  bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::detail::exception& error) override {
     position_ = position;
+    if (error.id == kNumberOverflow) {
+      position_ = position - token.size() + 1;
+      problem_ = "number " + quote(token) + " is out of range; the largest is about 1.8e308";
+      return false;
+    }
     problem_ = error.what();
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ...": the
     // place is told by us.

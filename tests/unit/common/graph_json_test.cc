@@ -132,6 +132,8 @@ TEST(GraphJson, EveryDamageIsRefusedAtItsPlace) {
       {"\"pinned_device\": 2", "\"pinned_device\": 2.5", "expected an integer"},
       {"\"inputs\"", "\"input\"", "g.json: /: key 'input' is not known; did you mean 'inputs'?"},
       {"0.25}]", "0.25}", "g.json:"},
+      {"2e9", "1e400",
+       "g.json:4:46: JSON: number '1e400' is out of range; the largest is about 1.8e308"},
   };
   for (const Case& damage : cases) {
     std::string text = kByHand;
