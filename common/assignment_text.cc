@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "common/error.h"
+#include "common/text_check.h"
 
 namespace doppler {
 namespace {
@@ -94,6 +95,9 @@ class LineParser {
 
 std::vector<Assignment> parse_assignments(std::string_view text, const std::string& file,
                                           std::size_t operation_count, int device_count) {
+  if (has_byte_order_mark(text)) {
+    throw FormatError(file + ":1:1: begins with a byte order mark; save it without");
+  }
   std::vector<Assignment> assignments;
   std::size_t line_number = 0;
   while (!text.empty()) {

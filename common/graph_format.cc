@@ -15,6 +15,7 @@
 #include "common/import_stg.h"
 #include "common/import_wfcommons.h"
 #include "common/nearest_name.h"
+#include "common/protobuf_wire.h"
 #include "common/text_check.h"
 #include "common/text_file.h"
 #include "common/text_lines.h"
@@ -77,6 +78,36 @@ std::optional<GraphFormat> detect_numbers(std::string_view content) {
   return GraphFormat::kStg;
 }
 
+// Whether fields that ONNX's ModelProto has make up the whole content.
+bool is_onnx_model(std::string_view content) {
+  const ImportReport report("");
+  ProtobufReader reader(content, 0, report);
+  try {
+    while (reader.next()) {
+      const std::uint32_t field = reader.field();
+      if (field == 1 || field == 5) {  // ir_version, model_version
+        reader.integer();
+      } else if (field <= 8 || field == 14 || field == 20 || field == 25) {
+        reader.bytes();
+      } else {
+        return false;
+      }
+    }
+  } catch (const FormatError&) {
+    return false;
+  }
+  return true;
+}
+
+[[noreturn]] void fail_with_formats(const ImportReport& report, Place place,
+                                    const std::string& why) {
+  std::string names;
+  for (const std::string& name : graph_format_names()) names += (names.empty() ? "" : ", ") + name;
+  report.fail(place, "format",
+              "the content looks like no graph format" + why + "; known are " + names +
+                  ", chosen with --format");
+}
+
 }  // namespace
 
 std::span<const std::string> graph_format_names() {
@@ -101,7 +132,12 @@ GraphFormat parse_graph_format(const std::string& name) {
 GraphFormat detect_format(std::string_view content, const std::string& file) {
   const ImportReport report(file);
   // No text begins with this byte; ONNX files do, with the field ir_version.
-  if (content.starts_with('\x08') || find_bad_text(content)) return GraphFormat::kOnnx;
+  if (content.starts_with('\x08')) return GraphFormat::kOnnx;
+  if (const auto bad = has_byte_order_mark(content) ? std::nullopt : find_bad_text(content)) {
+    if (is_onnx_model(content)) return GraphFormat::kOnnx;
+    fail_with_formats(report, place_at(content, *bad),
+                      ": byte " + quote(content.substr(*bad, 1)) + " is no text (UTF-8)");
+  }
   report.check_text(content);
   const std::string_view text = content.substr(content.find_first_not_of(" \t\r\n"));
   if (text.starts_with('{')) {
@@ -119,11 +155,7 @@ GraphFormat detect_format(std::string_view content, const std::string& file) {
   if (contains(text, "forward_compute_time=")) return GraphFormat::kPipedream;
   if (begins_digraph(text)) return GraphFormat::kDot;
   if (const auto format = detect_numbers(text)) return *format;
-  std::string names;
-  for (const std::string& name : graph_format_names()) names += (names.empty() ? "" : ", ") + name;
-  report.fail(
-      place_at(content, content.size() - text.size()), "format",
-      "the content looks like no graph format; known are " + names + ", chosen with --format");
+  fail_with_formats(report, place_at(content, content.size() - text.size()), "");
 }
 
 Imported parse_any_graph(std::string_view content, const std::string& file,

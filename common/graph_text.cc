@@ -57,6 +57,9 @@ class Reader {
     if (lines_.empty()) {
       fail(1, 1, "file", "is empty; expected the number of nodes on its first line");
     }
+    if (has_byte_order_mark(lines_.front())) {
+      fail(1, 1, "file", "begins with a byte order mark; save it without");
+    }
     const std::int64_t node_count = read_node_count();
     const std::int64_t input_count = read_inputs(node_count);
     const std::int64_t operation_count = node_count - input_count;

@@ -33,6 +33,9 @@ void ImportReport::check_text(std::string_view content) const {
   if (content.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     fail({1, 1}, "file", "is empty; nothing can be placed");
   }
+  if (has_byte_order_mark(content)) {
+    fail({1, 1}, "file", "begins with a byte order mark; save it without");
+  }
   if (const auto bad = find_bad_text(content)) {
     fail(place_at(content, *bad), "file",
          "byte " + quote(content.substr(*bad, 1)) +

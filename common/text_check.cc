@@ -71,6 +71,10 @@ std::optional<std::int64_t> to_bytes(double value) {
   return static_cast<std::int64_t>(std::ceil(value));
 }
 
+bool has_byte_order_mark(std::string_view text) {
+  return text.starts_with("\xef\xbb\xbf");
+}
+
 std::optional<std::size_t> find_bad_text(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t length = sequence_length(text.substr(i));

@@ -24,6 +24,10 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 // `value` as a count of bytes, rounded up; nothing unless it lies in 0..2^62.
 std::optional<std::int64_t> to_bytes(double value);
 
+// Whether it begins with the mark that some editors put in front of UTF-8. No format of ours has
+// it.
+bool has_byte_order_mark(std::string_view text);
+
 // Where the first byte stands that is no part of well-formed UTF-8 or is NUL.
 std::optional<std::size_t> find_bad_text(std::string_view text);
 

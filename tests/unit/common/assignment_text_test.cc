@@ -47,6 +47,9 @@ TEST(AssignmentText, EveryMistakeIsReportedAtItsPlace) {
       {"0,+1,0\n", "a.csv:1:3: operation 1: expected a device id, found '+1'"},
       {"0,,0\n", "a.csv:1:3: operation 1: expected a device id, found ',0'"},
       {"0,1,\n", "a.csv:1:5: operation 2: expected a device id, found the end of the line"},
+      {"\xef\xbb\xbf"
+       "0,1,0\n",
+       "a.csv:1:1: begins with a byte order mark; save it without"},
       {"0 1 0\n", "a.csv:1:3: expected ',' between device ids, found '1 0'"},
       {"0,1;0\n", "a.csv:1:3: operation 1: expected a device id, found '1;0'"},
   };

@@ -1,5 +1,9 @@
 #include "common/graph_format.h"
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,6 +41,33 @@ TEST(GraphFormat, WhatLooksLikeNoneIsRefused) {
               HasSubstr("f:1:1: file: is empty"));
   EXPECT_THAT(test::message_of<FormatError>([] { detect_format(test::dnn_split_sample(), "f"); }),
               HasSubstr("is the split of a graph"));
+}
+
+TEST(GraphFormat, BytesThatAreNeitherTextNorAMessageAreNone) {
+  const auto problem = [](std::string_view content) {
+    return test::message_of<FormatError>([&] { detect_format(content, "f"); });
+  };
+  using namespace std::string_view_literals;
+  // UTF-16 with a byte order mark and without, Latin-1, and bytes whose first field is cut off.
+  EXPECT_THAT(problem("\xff\xfe"
+                      "2\0\n\0"sv),
+              HasSubstr("f:1:1: format: the content looks like no graph format: byte '\\xff' is no "
+                        "text (UTF-8); known are text, onnx"));
+  EXPECT_THAT(problem("2\0\n\0"sv), HasSubstr("f:1:2: format: the content looks like no graph"));
+  EXPECT_THAT(problem("digraph {\n\xe9 }"), HasSubstr("f:2:1: format: the content looks like no"));
+  EXPECT_THAT(problem("\x12\x7f\xff"), HasSubstr("looks like no graph format"));
+  // A message whatever its first field.
+  EXPECT_EQ(detect_format("\x12\x01\xff", "f"), GraphFormat::kOnnx);
+}
+
+TEST(GraphFormat, AByteOrderMarkIsToldAsWhatItIs) {
+  const std::string marked = "\xef\xbb\xbf" + format_graph_text(test::chain_graph());
+  for (const auto format :
+       {std::optional<GraphFormat>(), std::optional(GraphFormat::kText),
+        std::optional(GraphFormat::kStg), std::optional(GraphFormat::kNative)}) {
+    EXPECT_THAT(test::message_of<FormatError>([&] { parse_any_graph(marked, "f", format, {}); }),
+                HasSubstr("f:1:1: file: begins with a byte order mark; save it without"));
+  }
 }
 
 TEST(GraphFormat, CanBeForced) {
