@@ -4,7 +4,8 @@
     plot_run.py RUN_DIR [-o DIR]
 
 writes training.png and .svg (one pair a graph where a run has several) and schedule.png and .svg. Needs h5py, numpy and
-matplotlib, and no display. What a run does not hold is left out with a sentence; exit code 2: nothing could be drawn.
+matplotlib, and no display. What a run does not hold is left out with a sentence; exit code 2: nothing could be
+drawn, 3: the figures could not be written.
 """
 
 import argparse
@@ -358,11 +359,17 @@ def main():
     parser.add_argument("run_dir")
     parser.add_argument("-o", "--output", type=pathlib.Path, help="folder for the figures (RUN_DIR/figures)")
     arguments = parser.parse_args()
+    folder = arguments.output or pathlib.Path(arguments.run_dir) / "figures"
     try:
-        paths, notes = draw(arguments.run_dir, arguments.output or pathlib.Path(arguments.run_dir) / "figures")
+        paths, notes = draw(arguments.run_dir, folder)
     except load_run.RunError as problem:
         sys.stderr.write(f"plot_run.py: {problem}\n")
         return 2
+    except OSError as problem:
+        place = problem.filename or folder
+        sys.stderr.write(f"plot_run.py: {place}: {problem.strerror or problem}; name a folder that can be written to "
+                         "with -o, or make room\n")
+        return 3
     for text in notes:
         sys.stderr.write(f"plot_run.py: {text}\n")
     for path in paths:

@@ -8,6 +8,7 @@ import json
 import math
 import pathlib
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -141,6 +142,22 @@ class Analysis(unittest.TestCase):
         self.assertIn("summary.json: missing", done.stderr)
         self.assertIn("assignment.json: missing", done.stderr)
         self.assertTrue((self.run_dir / "figures/training.png").exists())
+
+    def test_figures_that_cannot_be_written_are_told_in_one_line(self):
+        write_metrics(self.run_dir)
+        (self.run_dir / "file").write_text("")
+        for folder in (self.run_dir / "file", self.run_dir / "file/below", "/proc/doppler"):
+            done = program("plot_run.py", self.run_dir, "-o", folder)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn(f"plot_run.py: {folder}: ", done.stderr)
+        # As on a full disk: no file may grow beyond 4096 bytes.
+        done = subprocess.run(["/usr/bin/python3", str(ANALYSIS / "plot_run.py"), str(self.run_dir)], check=False,
+                              capture_output=True, text=True,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("figures: File too large; name a folder", done.stderr)
 
     def test_what_is_missing_is_told(self):
         for name in ("load_run.py", "plot_run.py"):
