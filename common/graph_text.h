@@ -1,10 +1,10 @@
 // The text format of the paper's published graph files, read strictly.
 //
-//   line 1            T: how many nodes there are, inputs included
-//   line 2            the ids of the k input nodes; only their number counts, n = T - k operations
-//   remain line 3, line 4    the sources and the destinations of the edges; operations have ids
-//   0..n-1 n lines           compute,transfer[,type]: ticks, not negative; the type becomes the
-//   operation's kind
+//   line 1        T: how many nodes there are, inputs included
+//   line 2        the ids of the k input nodes; only their number counts, n = T - k operations
+//   line 3, 4     the sources and the destinations of the edges; operations have ids 0..n-1
+//   n more lines  compute,transfer[,type]: ticks, not negative; the type becomes the operation's
+//                 kind
 //
 // Lists are separated by ", " and may end with it. A separator of another shape is reported: in the
 // published chain_mm_112nodes.txt `16,6, 16` stands where `16, 16, 16` was meant, which moves an
@@ -23,7 +23,8 @@
 namespace doppler {
 
 // Something in a file that can be read but is probably not meant. Line and column count from 1, the
-// column in bytes; line 0: the file as a whole, or a place that the text names itself (a JSON path).
+// column in bytes; line 0: the file as a whole, or a place that the text names itself (a JSON
+// path).
 struct Warning {
   std::size_t line = 0;
   std::size_t column = 0;

@@ -230,6 +230,14 @@ class Formats(CliTest):
         "\tnode1 -- node2\n"
     )
 
+    def test_the_text_file_of_the_description_is_read(self):
+        description = (SOURCE / "docs" / "graph_formats.md").read_text()
+        section = description.split("## The paper's text files\n\n")[1].split("\n\n")[0]
+        example = self.write("example.txt", "".join(line.strip() + "\n" for line in section.splitlines()))
+        result = run("graph", "check", example)
+        self.assertEqual(result.stderr, "")
+        self.assertIn("3 operations, 3 edges, 2 inputs, 0 warnings", result.stdout)
+
     def test_the_format_is_told_by_the_content(self):
         result = run("graph", "check", self.write("a.txt", self.STG))
         self.assertEqual(result.returncode, 0, result.stderr)
