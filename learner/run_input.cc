@@ -20,8 +20,6 @@ namespace {
 constexpr std::int64_t kSearchEvaluations = 50000;
 // Simulated operations and edges that all tries of one baseline may add up to.
 constexpr std::int64_t kTriedOperations = 100'000'000;
-// ETF looks at every ready operation in each step, PEFT at every pair of devices of every edge.
-constexpr std::size_t kLargestForQuadratic = 20000;
 
 BaselineOptions options_for(const RunInput& input, std::uint64_t seed) {
   const auto size =
@@ -35,11 +33,6 @@ BaselineOptions options_for(const RunInput& input, std::uint64_t seed) {
   options.random_samples = tries(options.random_samples);
   options.critical_path_tries = tries(options.critical_path_tries);
   return options;
-}
-
-bool is_affordable(const std::string& name, const RunInput& input) {
-  return (name != "etf" && name != "peft") ||
-         input.graph->operation_count() <= kLargestForQuadratic;
 }
 
 // The order of the schedule that an assignment leads to: each operation after its inputs.
@@ -95,7 +88,6 @@ GraphState describe_run_input(const RunInput& input, std::uint64_t seed) {
   state.lower_bound = lower_bounds(costs).largest;
   const BaselineOptions options = options_for(input, seed);
   for (const BaselineInfo& baseline : baselines()) {
-    if (!is_affordable(baseline.name, input)) continue;
     const BaselineResult result =
         run_baseline(baseline.name, costs, input.machine->executor(), options);
     std::string name = baseline.name;
@@ -111,8 +103,7 @@ std::optional<Plan> teacher_plan(Teacher teacher, const RunInput& input, std::ui
   if (teacher == Teacher::kCriticalPath) return std::nullopt;
   std::optional<BaselineResult> best;
   for (const BaselineInfo& baseline : baselines()) {
-    const bool wanted = teacher == Teacher::kBest ? is_affordable(baseline.name, input)
-                                                  : baseline.name == baseline_of(teacher);
+    const bool wanted = teacher == Teacher::kBest || baseline.name == baseline_of(teacher);
     if (!wanted) continue;
     BaselineResult result = run_baseline(baseline.name, input.machine->costs(),
                                          input.machine->executor(), options_for(input, seed));

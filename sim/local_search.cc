@@ -28,10 +28,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-// ETF looks at every ready operation each time, which takes longer than it is worth on large
-// graphs.
-constexpr std::size_t kMaxEtfOperations = 20000;
-
 class LocalSearch {
  public:
   LocalSearch(const CostTable& costs, std::span<Executor* const> executors,
@@ -106,7 +102,7 @@ class LocalSearch {
     if (over()) return;
     EnumOptPlan dealt = enum_opt_plan(costs_);
     add_start({std::move(dealt.assignment), std::move(dealt.order)});
-    if (default_order_.size() <= kMaxEtfOperations && !over()) {
+    if (!over()) {
       const PartialSchedule earliest = etf_schedule(costs_);
       add_start({earliest.assignment(), earliest.order()});
     }

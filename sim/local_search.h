@@ -40,7 +40,7 @@ struct LocalSearchOptions {
 };
 
 // Begins from the given starts and from the assignments of HEFT, of the critical path, of EnumOpt
-// and (up to 20,000 operations) of ETF, and keeps the best assignment ever seen; an infeasible one
+// and of ETF, and keeps the best assignment ever seen; an infeasible one
 // only where there is no other. The budget is divided into rounds: anneals from the starts in turn,
 // then anneals at lower temperature from the best so far. Moves: search_moves.h. Energy and
 // temperatures: annealer.h.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stop_token>
+#include <tuple>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -9,10 +10,13 @@
 
 #include "common/error.h"
 #include "common/graph_text.h"
+#include "common/levels.h"
 #include "common/workload_chain_mm.h"
 #include "sim/critical_path.h"
+#include "sim/etf.h"
 #include "sim/heft.h"
 #include "sim/lower_bounds.h"
+#include "sim/partial_schedule.h"
 #include "sim/reference_simulator.h"
 #include "sim/simple_placements.h"
 #include "tests/support/expect_error.h"
@@ -157,6 +161,53 @@ TEST_F(Baselines, EtfTakesTheEarliestStart) {
   EXPECT_THAT(result.order, testing::ElementsAre(OperationId(1), OperationId(0), OperationId(2)));
   EXPECT_EQ(result.assignment, make_assignment({1, 0, 0}));
   EXPECT_EQ(result.makespan, SimTime(5));
+}
+
+// ETF as it is defined: in each step all ready operations on all devices.
+PartialSchedule plain_etf(const CostTable& costs) {
+  const Graph& graph = costs.graph();
+  const Levels levels = compute_levels(costs);
+  PartialSchedule schedule(costs);
+  std::vector<bool> placed(graph.operation_count(), false);
+  const auto is_ready = [&](OperationId operation) {
+    if (placed[operation.index()]) return false;
+    const auto predecessors = graph.predecessors(operation);
+    return std::all_of(predecessors.begin(), predecessors.end(),
+                       [&](OperationId p) { return placed[p.index()]; });
+  };
+  for (std::size_t step = 0; step < graph.operation_count(); ++step) {
+    using Candidate = std::tuple<SimTime, SimTime, OperationId, DeviceId>;
+    Candidate best(SimTime::max(), SimTime(0), OperationId(), DeviceId());
+    for (std::size_t i = 0; i < graph.operation_count(); ++i) {
+      const OperationId operation(static_cast<std::int32_t>(i));
+      if (!is_ready(operation)) continue;
+      for (std::int32_t d = 0; d < costs.device_count(); ++d) {
+        if (!costs.allowed(operation, DeviceId(d))) continue;
+        best = std::min(
+            best, Candidate(schedule.earliest_start(operation, DeviceId(d)),
+                            SimTime(0) - levels.bottom_level[operation], operation, DeviceId(d)));
+      }
+    }
+    const auto& [start, level, operation, device] = best;
+    schedule.place(operation, device, start);
+    placed[operation.index()] = true;
+  }
+  return schedule;
+}
+
+TEST_F(Baselines, EtfIsWhatItsDefinitionSays) {
+  RandomStream random(23);
+  for (int g = 0; g < 300; ++g) {
+    // Small costs make ties; some operations take no time.
+    Graph graph =
+        test::random_graph({.operation_count = 40, .least_cost = 0, .largest_cost = 5}, random);
+    if (g % 2 == 1) graph = test::constrain_at_random(graph, 3, random);
+    const CostTable costs = CostTable::reference(graph, 3);
+    const PartialSchedule plain = plain_etf(costs);
+    const PartialSchedule heaps = etf_schedule(costs);
+    ASSERT_EQ(heaps.order(), plain.order()) << g;
+    ASSERT_EQ(heaps.assignment(), plain.assignment()) << g;
+  }
 }
 
 TEST_F(Baselines, LocalSearchIsNoRandomWalk) {
