@@ -86,6 +86,10 @@ Json bounds_to_json(const BaselineReport& report) {
   for (const auto& [name, bound] : parts_of(*report.bounds)) json[name] = cost(report, bound);
   json["largest"] = cost(report, report.bounds->largest);
   json["largest_ticks"] = report.bounds->largest.ticks();
+  if (report.physical) {
+    const SimTime within = report.bounds->within_memory;
+    json["within_memory"] = within == SimTime::max() ? Json(nullptr) : Json(cost(report, within));
+  }
   return json;
 }
 
@@ -154,6 +158,12 @@ void print_table(const BaselineReport& report, std::ostream& out) {
   bound_row("lower bound", report.bounds->largest);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     bound_row(std::string("  ") + kMeanings[i], parts[i].second);
+  }
+  const SimTime within = report.bounds->within_memory;
+  if (within == SimTime::max()) {
+    out << "no assignment fits into memory: an operation needs more than any device has\n";
+  } else if (within > report.bounds->largest) {
+    bound_row("lower bound of what fits into memory", within);
   }
 }
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "sim/device_choices.h"
 
@@ -147,6 +150,63 @@ SimTime all_windows(const CostTable& costs, const HeadsAndTails& at) {
   return bound;
 }
 
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t capacity(const CostTable& costs, DeviceId device) {
+  const std::int64_t bytes = costs.memory_bytes(device);
+  return bytes > 0 ? bytes : kNoLimit;
+}
+
+// What is on its device at the least while an operation runs. [operations]
+IdVector<OperationId, std::int64_t> least_footprints(const Graph& graph) {
+  IdVector<OperationId, std::int64_t> bytes(graph.operation_count());
+  for (std::size_t o = 0; o < graph.operation_count(); ++o) {
+    const OperationId id(static_cast<std::int32_t>(o));
+    bytes[id] = graph.operation(id).output_bytes;
+  }
+  for (std::size_t e = 0; e < graph.edge_count(); ++e) {
+    const Edge& edge = graph.edge(EdgeId(static_cast<std::int32_t>(e)));
+    bytes[edge.destination] += std::min(graph.edge_bytes(EdgeId(static_cast<std::int32_t>(e))),
+                                        graph.operation(edge.source).output_bytes);
+  }
+  for (const InputTensor& input : graph.inputs()) {
+    for (OperationId consumer : input.consumers) bytes[consumer] += input.bytes;
+  }
+  return bytes;
+}
+
+SimTime memory_bound(const CostTable& costs, const HeadsAndTails& at) {
+  std::set<std::int64_t> capacities;
+  for (std::int32_t d = 0; d < costs.device_count(); ++d) {
+    capacities.insert(capacity(costs, DeviceId(d)));
+  }
+  const IdVector<OperationId, std::int64_t> footprint = least_footprints(costs.graph());
+  SimTime bound;
+  for (const std::int64_t limit : capacities) {
+    if (limit == kNoLimit) break;
+    std::vector<DeviceId> beyond;
+    for (std::int32_t d = 0; d < costs.device_count(); ++d) {
+      if (capacity(costs, DeviceId(d)) > limit) beyond.emplace_back(d);
+    }
+    std::vector<Job> jobs;
+    for (std::size_t o = 0; o < footprint.size(); ++o) {
+      const OperationId operation(static_cast<std::int32_t>(o));
+      if (footprint[operation] <= limit) continue;
+      SimTime compute = SimTime::max();
+      for (DeviceId device : beyond) {
+        if (!costs.allowed(operation, device)) continue;
+        compute = std::min(compute, costs.compute(operation, device));
+      }
+      if (compute == SimTime::max()) return SimTime::max();
+      jobs.push_back({at.head[operation], compute, at.tail[operation]});
+    }
+    if (jobs.empty()) continue;
+    bound =
+        std::max(bound, window_bound(std::move(jobs), static_cast<std::int64_t>(beyond.size())));
+  }
+  return bound;
+}
+
 }  // namespace
 
 HeadsAndTails heads_and_tails(const CostTable& costs) {
@@ -209,6 +269,7 @@ LowerBounds lower_bounds(const CostTable& costs) {
   bounds.windows = all_windows(costs, at);
   bounds.largest =
       std::max({bounds.critical_path, bounds.work, bounds.communication, bounds.windows});
+  bounds.within_memory = std::max(bounds.largest, memory_bound(costs, at));
   return bounds;
 }
 

@@ -21,7 +21,16 @@ struct LowerBounds {
   SimTime work;           // all of that work, spread evenly over the devices, rounded up
   SimTime communication;  // longest path where transfers are counted that cannot be avoided
   SimTime windows;        // work that has to fit between what comes before and behind it
-  SimTime largest;        // of all
+  SimTime largest;        // of all above
+  // Of assignments that fit into memory: `largest`, or more where operations need the devices with
+  // more of it; SimTime::max() where some operation fits nowhere, so that no assignment fits.
+  //
+  // Proof. While an operation runs, its device holds its output, its input tensors, and of each
+  // predecessor the output or the copy that came over the edge, so no less than the smaller of both.
+  // An operation that needs more than a device's capacity cannot run there. What does not fit into
+  // the capacities up to c runs on the devices S beyond c: it is work for |S| machines, each
+  // operation at its least time in S, between its head and its tail.
+  SimTime within_memory;
 };
 
 LowerBounds lower_bounds(const CostTable& costs);

@@ -71,6 +71,8 @@ class Checker {
     require(e_.makespan >= bounds.critical_path, "shorter than the critical path");
     require(e_.makespan >= bounds.work, "shorter than work / devices");
     require(e_.makespan >= bounds.largest, "shorter than a lower bound");
+    require(e_.largest_overflow_fraction > 0 || e_.makespan >= bounds.within_memory,
+            "shorter than a lower bound of what fits into memory");
   }
 
   // One a (tensor, destination), from the producer's end on, of the largest bytes of its edges.

@@ -4,6 +4,7 @@
 
 #include "sim/exhaustive.h"
 #include "sim/reference_simulator.h"
+#include "tests/support/physical_graphs.h"
 #include "tests/support/pinned_graph.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/tiny_graphs.h"
@@ -60,6 +61,58 @@ TEST(LowerBounds, KnowWhereOperationsHaveToBe) {
   Graph join = test::make_graph("g", {{4, 0}, {4, 0}, {1, 0}}, {{0, 2}, {1, 2}});
   for (int i = 0; i < 3; ++i) join = test::pin(join, i, 1);
   EXPECT_EQ(heads_and_tails(CostTable::reference(join, 2)).head[OperationId(2)], SimTime(8));
+}
+
+// a, b and c of 4 s each, 6, 6 and 2 bytes out, no edges; d0 has 4 bytes of memory, d1 and d2 have
+// 8, and d2 is half as fast. Work: 4 + 4 + 4 on three devices, 4. Only d1 and d2 hold a and b: at
+// least 4 s each on two machines, 4 s. With d1 alone of 8 bytes it is one machine: 8 s.
+TEST(LowerBounds, KnowWhatFitsIntoMemory) {
+  const Graph graph = test::make_unit_graph({{4, 6}, {4, 6}, {4, 2}}, {});
+  TopologyParts parts = test::unit_mesh(3);
+  parts.devices[0].memory_bytes = 4;
+  parts.devices[1].memory_bytes = 8;
+  parts.devices[2].memory_bytes = 8;
+  parts.devices[2].flops_per_second = 0.5;
+  const auto bounds_of = [&graph](TopologyParts machine) {
+    const Topology topology(std::move(machine));
+    return lower_bounds(CostTable::physical(graph, topology));
+  };
+  const auto seconds = [](int count) { return SimTime(count * test::kSecond); };
+  EXPECT_EQ(bounds_of(parts).largest, seconds(4));
+  EXPECT_EQ(bounds_of(parts).within_memory, seconds(4));
+  parts.devices[2].memory_bytes = 4;
+  EXPECT_EQ(bounds_of(parts).largest, seconds(4));
+  EXPECT_EQ(bounds_of(parts).within_memory, seconds(8));
+  parts.devices[1].memory_bytes = 5;  // a fits nowhere
+  EXPECT_EQ(bounds_of(parts).within_memory, SimTime::max());
+  parts.devices[2].memory_bytes = std::nullopt;  // without limit: half as fast, one machine
+  EXPECT_EQ(bounds_of(parts).within_memory, seconds(16));
+}
+
+// x (6 bytes) feeds y (1 byte), which also reads an input tensor of 3 bytes and sees 2 bytes of x:
+// it needs 2 + 3 + 1 bytes, x needs 6.
+TEST(LowerBounds, CountInputsIntoTheNeedOfAnOperation) {
+  GraphBuilder builder("g", CostUnit::kPhysical);
+  Operation x;
+  x.flops = 1;
+  x.output_bytes = 6;
+  Operation y;
+  y.flops = 5;
+  y.output_bytes = 1;
+  builder.add_operation(x);
+  builder.add_operation(y);
+  builder.add_edge({.source = OperationId(0), .destination = OperationId(1), .bytes = 2});
+  builder.add_input({.name = "w", .bytes = 3, .consumers = {OperationId(1)}});
+  const Graph graph = builder.build();
+  TopologyParts parts = test::unit_mesh(2);
+  parts.devices[0].memory_bytes = 6;
+  parts.devices[1].memory_bytes = 6;
+  EXPECT_LT(lower_bounds(CostTable::physical(graph, Topology(parts))).within_memory,
+            SimTime::max());
+  parts.devices[0].memory_bytes = 5;
+  parts.devices[1].memory_bytes = 5;
+  EXPECT_EQ(lower_bounds(CostTable::physical(graph, Topology(parts))).within_memory,
+            SimTime::max());
 }
 
 TEST(LowerBounds, AreNeverAboveTheOptimum) {
