@@ -473,6 +473,30 @@ class TrainingTest(unittest.TestCase):
         self.assertIn("the last checkpoint could not be written", errors)
         self.assertIn("doppler resume", errors)
 
+    def test_variants_are_compared_with_equal_budgets(self):
+        command = ["/usr/bin/python3", ANALYSIS / "compare.py", self.config, "--bin", BIN, "--episodes", 128,
+                   "--seeds", "1,2", "--workers", 1, "--set", "refinement.evaluations=500", "--variant", "full",
+                   "--variant", "sel-only:model.place=earliest-start", "-o", "compared"]
+        done = subprocess.run([str(part) for part in command], cwd=self.path, env=environment(), capture_output=True,
+                              text=True, timeout=DEADLINE_SECONDS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        results = json.loads((self.path / "compared/results.json").read_text())
+        self.assertEqual(list(results), ["full", "sel-only"])
+        for name in results:
+            best = []
+            for seed in (1, 2):
+                summary = json.loads((self.path / f"compared/{name}-seed{seed}/summary.json").read_text())
+                best.append(summary["graphs"][0]["policy_best_cost"])
+            self.assertEqual(results[name]["chain-mm"]["best"], best)
+        self.assertEqual(results["full"]["chain-mm"]["episodes"], results["sel-only"]["chain-mm"]["episodes"])
+        self.assertTrue((self.path / "compared/curves.png").read_bytes().startswith(b"\x89PNG"))
+        for text in ("sel-only", "+-", "1300.07"):  # HEFT
+            self.assertIn(text, done.stdout)
+        bad = subprocess.run([str(part) for part in [*command, "--variant", "x:model.palce=1"]], cwd=self.path,
+                             env=environment(), capture_output=True, text=True, timeout=DEADLINE_SECONDS)
+        self.assertEqual(bad.returncode, 2)
+        self.assertIn("did you mean 'model.place'", bad.stderr)
+
     def test_two_learners_cannot_share_a_folder(self):
         run_dir = self.path / "run"
         process = self.start("train", self.config, "--run-dir", run_dir, "--quiet", "--set",
