@@ -5,6 +5,7 @@
 #define DOPPLER_COMMON_CONFIG_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ struct SimulationConfig {
   Dispatch dispatch = Dispatch::kFifo;
   MemoryRule memory = MemoryRule::kEnforce;
   double operation_noise = 0;  // coefficients of variation
+  std::map<std::string, double> kind_noise;  // of the kinds of operation that have one of their own
   double transfer_noise = 0;
 };
 

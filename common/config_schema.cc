@@ -163,6 +163,36 @@ struct List {
   }
 };
 
+// A number for each of several names: "matmul=0.1,add=0.3". Names hold neither comma nor '='.
+struct NumberByName {
+  Number number;
+
+  std::string type() const { return "name=number, separated by commas"; }
+  std::string range() const { return ""; }
+  void read(std::map<std::string, double>& value, const std::string& text, bool) const {
+    std::vector<std::string> items;
+    List<Text>{}.read(items, text, false);
+    std::map<std::string, double> numbers;
+    for (const std::string& item : items) {
+      const std::size_t equals = item.find('=');
+      if (equals == 0 || equals == std::string::npos) {
+        throw ConfigError("must be a list like matmul=0.1,add=0.3, but has '" + item + "'");
+      }
+      const std::string name = item.substr(0, equals);
+      if (numbers.contains(name)) throw ConfigError("names '" + name + "' twice");
+      number.read(numbers[name], item.substr(equals + 1), false);
+    }
+    value = std::move(numbers);
+  }
+  std::string write(const std::map<std::string, double>& value) const {
+    std::string text;
+    for (const auto& [name, one] : value) {
+      text += (text.empty() ? "" : ",") + name + "=" + number.write(one);
+    }
+    return in_quotes(text);
+  }
+};
+
 // One of a list of names: an enumeration in the order of its enumerators, or text.
 struct Choice {
   std::vector<std::string> names;
@@ -242,6 +272,7 @@ std::vector<ConfigKey> make_keys() {
     DP_KEY(simulation.dispatch, Choice{{"fifo", "priority", "random"}}, "", "physical mode: which ready operation an idle device takes; priority: in SEL's order"),
     DP_KEY(simulation.memory, Choice{{"report", "enforce"}}, "", "physical mode: whether an assignment over a device's memory costs more"),
     DP_KEY(simulation.operation_noise, Number{0, 10}, "", "physical mode: coefficient of variation of the operations' durations"),
+    DP_KEY(simulation.kind_noise, NumberByName{{0, 10}}, "", "the same for kinds of operation that differ, as matmul=0.05,reduce=0.3"),
     DP_KEY(simulation.transfer_noise, Number{0, 10}, "", "physical mode: coefficient of variation of the transfers' durations"),
 
     DP_KEY(model.hidden_width, Integer{1, 4096}, "", "width of the encoder"),

@@ -125,6 +125,11 @@ std::vector<std::byte> encode(const Welcome& message) {
   writer.put(message.simulation.dispatch);
   writer.put(message.simulation.memory);
   writer.put(message.simulation.operation_noise);
+  writer.put(static_cast<std::uint32_t>(message.simulation.kind_noise.size()));
+  for (const auto& [kind, noise] : message.simulation.kind_noise) {
+    writer.put_text(kind);
+    writer.put(noise);
+  }
   writer.put(message.simulation.transfer_noise);
   writer.put_text(message.topology);
   writer.put(static_cast<std::uint8_t>(message.teacher));
@@ -154,6 +159,11 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> bytes) {
     return std::nullopt;
   }
   message.simulation.operation_noise = reader->get<double>();
+  const auto kind_count = reader->get<std::uint32_t>();
+  for (std::uint32_t k = 0; k < kind_count && reader->ok(); ++k) {
+    const std::string kind = reader->get_text();
+    message.simulation.kind_noise[kind] = reader->get<double>();
+  }
   message.simulation.transfer_noise = reader->get<double>();
   message.topology = reader->get_text();
   if (!get_enum(*reader, Teacher::kBest, message.teacher) ||

@@ -26,7 +26,7 @@
 
 namespace doppler {
 
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 
 enum class MessageKind : std::uint8_t {
   kHello = 1,

@@ -158,7 +158,8 @@ class Comparison : public std::enable_shared_from_this<Comparison> {
       executors_.push_back(owned_executors_.emplace_back(machine_.make_executor()).get());
     }
     const SimulationConfig& simulation = flags_.simulation;
-    const bool noisy = simulation.operation_noise > 0 || simulation.transfer_noise > 0;
+    const bool noisy = simulation.operation_noise > 0 || simulation.transfer_noise > 0 ||
+                       !simulation.kind_noise.empty();
     const bool plain = !noisy && simulation.contention == Contention::kNone &&
                        simulation.memory == MemoryRule::kReport;
     options_.exhaustive.cost_table_bounds = !physical_ || !noisy;

@@ -12,6 +12,7 @@ PhysicalOptions physical_options(const SimulationConfig& simulation, std::uint64
   options.dispatch = simulation.dispatch;
   options.memory = simulation.memory;
   options.noise.operation_cv = simulation.operation_noise;
+  options.noise.operation_cv_by_kind = simulation.kind_noise;
   options.noise.transfer_cv = simulation.transfer_noise;
   options.seed = seed;
   return options;

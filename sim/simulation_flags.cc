@@ -2,11 +2,15 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "common/error.h"
+#include "common/text_check.h"
 
 namespace doppler {
 namespace {
@@ -20,9 +24,22 @@ void add_choice(CLI::App& app, const std::string& name, Enum& value, const std::
 }
 
 // Flags that make no sense in reference mode.
-constexpr std::array<const char*, 6> kPhysicalFlags = {"--topology",        "--contention",
-                                                       "--dispatch",        "--memory",
-                                                       "--operation-noise", "--transfer-noise"};
+constexpr std::array<const char*, 7> kPhysicalFlags = {
+    "--topology",        "--contention", "--dispatch",      "--memory",
+    "--operation-noise", "--kind-noise", "--transfer-noise"};
+
+void add_kind_noise(const std::string& item, SimulationConfig& simulation) {
+  constexpr double kLargest = 10;
+  const std::size_t equals = item.rfind('=');
+  const auto value = equals == std::string::npos || equals == 0
+                         ? std::nullopt
+                         : parse_decimal(std::string_view(item).substr(equals + 1));
+  if (!value || *value < 0 || *value > kLargest) {
+    throw ConfigError("--kind-noise " + item +
+                      ": expected KIND=NUMBER with a number from 0 to 10, as in matmul=0.1");
+  }
+  simulation.kind_noise[item.substr(0, equals)] = *value;
+}
 
 }  // namespace
 
@@ -47,6 +64,13 @@ void add_simulation_flags(CLI::App& app, SimulationConfig& simulation) {
   app.add_option("--operation-noise", simulation.operation_noise,
                  "coefficient of variation of the time of operations")
       ->check(CLI::Range(0.0, 10.0));
+  app.add_option_function<std::vector<std::string>>(
+         "--kind-noise",
+         [&simulation](const std::vector<std::string>& items) {
+           for (const std::string& item : items) add_kind_noise(item, simulation);
+         },
+         "KIND=NUMBER: the same for operations of one kind")
+      ->take_all();
   app.add_option("--transfer-noise", simulation.transfer_noise,
                  "coefficient of variation of the time of transfers")
       ->check(CLI::Range(0.0, 10.0));

@@ -165,6 +165,28 @@ class Simulate(CliTest):
         self.assertEqual(enforced["cost_seconds"], 110)
         self.assertIn("infeasible", run(*arguments, stdin="0,0,1,1\n").stdout)
 
+    def test_noise_of_one_kind_leaves_the_others_alone(self):
+        graph = self.write("kinds.dot", GRAPH.replace('a [size="1"]', 'a [size="1", kind="mul"]'))
+        trace = self.path / "trace.json"
+
+        def durations(*flags):
+            done = run("simulate", graph, "--topology", self.pair, "--assignments", "-", "--trace", trace, *flags,
+                       stdin="0,0,1,1\n")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            events = json.loads(trace.read_text())["traceEvents"]
+            return {event["args"]["operation"]: event["dur"] for event in events
+                    if event["ph"] == "X" and "operation" in event["args"]}
+
+        quiet = durations()
+        self.assertEqual(sorted(quiet), [0, 1, 2, 3])
+        noisy = durations("--kind-noise", "mul=0.5")
+        self.assertEqual([o for o in quiet if noisy[o] != quiet[o]], [0])
+        noisy = durations("--operation-noise", 0.5, "--kind-noise", "mul=0")
+        self.assertEqual([o for o in quiet if noisy[o] != quiet[o]], [1, 2, 3])
+        bad = self.simulate("--kind-noise", "work", stdin="0,0,1,1\n")
+        self.assertEqual(bad.returncode, BAD_INPUT)
+        self.assertIn("expected KIND=NUMBER", bad.stderr)
+
     def test_noise_is_replayed_by_its_seed(self):
         outputs = [self.simulate("--operation-noise", 0.2, "--seed", seed, stdin="0,0,1,1\n").stdout
                    for seed in (1, 1, 2)]

@@ -60,6 +60,8 @@ TEST(ConfigIo, EveryKeyStandsForItsOwnField) {
       if (changed == before) changed = key.range.substr(0, key.range.find(" | "));
     } else if (key.type == "text") {
       changed = "some text";
+    } else if (key.type.starts_with("name=number")) {
+      changed = "some=0.5";
     } else {
       // Of these values at least one differs from the default and lies in the range of any key that
       // there is.

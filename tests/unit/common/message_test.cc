@@ -92,6 +92,7 @@ TEST(Message, WelcomeCarriesTheGraphsWhole) {
   welcome.simulation.mode = SimulationMode::kPhysical;
   welcome.simulation.dispatch = Dispatch::kPriority;
   welcome.simulation.transfer_noise = 0.25;
+  welcome.simulation.kind_noise = {{"matmul", 0.5}, {"add", 0.125}};
   welcome.topology = "name: t";
   welcome.teacher = Teacher::kHeft;
   welcome.graphs.push_back(generate_chain_mm({}));
@@ -106,6 +107,7 @@ TEST(Message, WelcomeCarriesTheGraphsWhole) {
   EXPECT_EQ(decoded->simulation.mode, SimulationMode::kPhysical);
   EXPECT_EQ(decoded->simulation.dispatch, Dispatch::kPriority);
   EXPECT_EQ(decoded->simulation.transfer_noise, 0.25);
+  EXPECT_EQ(decoded->simulation.kind_noise, welcome.simulation.kind_noise);
   EXPECT_EQ(decoded->topology, "name: t");
   EXPECT_EQ(decoded->teacher, Teacher::kHeft);
   ASSERT_EQ(decoded->graphs.size(), 2U);
