@@ -5,7 +5,7 @@
         --variant full --variant sel-only:model.place=earliest-start -o compared
 
 A variant is NAME or NAME:key=value,key=value. Without --variant the ablations of the policies are compared:
-the whole, SEL alone, PLC alone, no imitation, imitation alone, no identity of shards, no message passing, plain REINFORCE.
+the whole, SEL alone, PLC alone, no imitation, imitation alone, no identity of shards, no message passing, all placements in one pass (as GDP), plain REINFORCE.
 Runs stand in OUTPUT/NAME-seedN and are not trained again when they are there already. Prints a table: mean and standard
 deviation over the seeds of the policy's best and greedy cost, of the refined cost where configured, beside HEFT and
 local search; results.json holds the numbers, curves.png the best cost against the episodes.
@@ -28,6 +28,8 @@ ABLATIONS = [
     "no-identity:model.identity_features=false,model.operation_table=false,learner.encoder_learning_rate_factor=1",
     "no-table:model.operation_table=false,learner.encoder_learning_rate_factor=1",
     "no-messages:model.message_rounds=0",
+    "gdp:model.place=one-pass,model.select=critical-path,model.operation_table=false,"
+    "learner.encoder_learning_rate_factor=1",
     "reinforce:learner.clip_ratio=0,learner.pipeline_depth=0",
 ]
 
@@ -59,10 +61,13 @@ def train(options, name, settings, seed):
     folder = options.output / f"{name}-seed{seed}"
     if not (folder / "summary.json").exists():
         flags = [*options.set, *settings, *budget_settings(options, settings), f"run.seed={seed}"]
-        command = [options.bin / "doppler", "train", options.config, "--run-dir", folder, "--quiet"]
-        command += ["--workers", options.workers]
-        for flag in flags:
-            command += ["--set", flag]
+        if (folder / "config.yaml").exists():  # a run that was stopped
+            command = [options.bin / "doppler", "resume", folder, "--quiet", "--workers", options.workers]
+        else:
+            command = [options.bin / "doppler", "train", options.config, "--run-dir", folder, "--quiet"]
+            command += ["--workers", options.workers]
+            for flag in flags:
+                command += ["--set", flag]
         result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
         if result.returncode != 0:
             lines = result.stderr.strip().splitlines() or ["no message"]

@@ -19,7 +19,9 @@ enum class TrainingMode { kSynchronous };
 // one placement a graph, made by the baseline of that name (kBest: by the best of them).
 enum class Teacher { kCriticalPath, kHeft, kEtf, kPeft, kEnumOpt, kLocalSearch, kBest };
 enum class SelectPolicy { kLearned, kCriticalPath };
-enum class PlacePolicy { kLearned, kEarliestStart };
+// kOnePass: learned too, but all placements at once from the graph alone, whatever was placed before
+// (as GDP does); for the number of devices that it was trained with.
+enum class PlacePolicy { kLearned, kEarliestStart, kOnePass };
 enum class Transport { kAuto, kIpc, kTcp };
 
 struct RunConfig {

@@ -129,7 +129,7 @@ void validate(const Config& config) {
   require(config.graph.path.empty() || config.graph.generate.empty(),
           "graph.path: graph.generate is given too; remove one of them");
   require(
-      config.model.select == SelectPolicy::kLearned || config.model.place == PlacePolicy::kLearned,
+      config.model.select == SelectPolicy::kLearned || config.model.place != PlacePolicy::kEarliestStart,
       "model.select: neither it nor model.place is learned, so there is nothing to train; set "
       "one to learned");
 

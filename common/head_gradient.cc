@@ -122,7 +122,7 @@ std::optional<ReplayStatistics> HeadGradient::add(const Trajectory& trajectory,
       replay_select(trajectory, step, select_head, term, gradients, statistics);
     }
     episode_.select(operation);
-    if (place_policy_ == PlacePolicy::kLearned) {
+    if (place_policy_ != PlacePolicy::kEarliestStart) {
       const auto features = episode_.features();
       std::copy(features.begin(), features.end(),
                 features_.begin() + static_cast<std::ptrdiff_t>(step * feature_slice));
@@ -136,7 +136,7 @@ std::optional<ReplayStatistics> HeadGradient::add(const Trajectory& trajectory,
     }
     episode_.place(trajectory.devices[step]);
   }
-  if (place_policy_ == PlacePolicy::kLearned) {
+  if (place_policy_ != PlacePolicy::kEarliestStart) {
     backward_place(trajectory, tables, weights, gradients);
   }
   return statistics;
@@ -257,6 +257,16 @@ void HeadGradient::replay_place(const Trajectory& trajectory, std::size_t step,
 
 void HeadGradient::backward_place(const Trajectory& trajectory, const HeadTables& tables,
                                   const HeadWeights& weights, HeadGradients& gradients) {
+  if (shape_.one_pass_devices > 0) {
+    for (std::size_t step = 0; step < trajectory.operations.size(); ++step) {
+      float* const row_gradient = gradients.tables.place_rows.data() +
+                                  trajectory.operations[step].index() * shape_.row_width();
+      for (std::size_t d = 0; d < devices_; ++d) {
+        row_gradient[d] += score_gradients_[step * devices_ + d];
+      }
+    }
+    return;
+  }
   const std::size_t rank = shape_.aggregate_rank;
   const std::size_t hidden_width = shape_.place_hidden;
   const std::size_t width = shape_.contribution_width();

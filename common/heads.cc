@@ -52,6 +52,11 @@ void PlaceHead::reset(const HeadTables& tables, const HeadWeights& weights) {
 void PlaceHead::score(OperationId operation, std::span<const float> features, std::size_t used,
                       std::span<float> scores) const {
   const float* row = tables_->place_rows.data() + operation.index() * shape_.row_width();
+  if (shape_.one_pass_devices > 0) {
+    DP_CHECK_EQ(shape_.one_pass_devices, device_count_);
+    std::copy(row, row + device_count_, scores.begin());
+    return;
+  }
   const float* affinity = row + shape_.affinity_at();
   const float* hidden_bias = row + shape_.hidden_at();
   for (std::size_t d = 0; d < device_count_; ++d) {
@@ -75,6 +80,7 @@ void PlaceHead::score(OperationId operation, std::span<const float> features, st
 }
 
 void PlaceHead::add(OperationId operation, DeviceId device) {
+  if (shape_.one_pass_devices > 0) return;
   const float* contribution = tables_->place_rows.data() + operation.index() * shape_.row_width() +
                               shape_.contribution_at();
   float* aggregate = aggregates_.data() + device.index() * shape_.contribution_width();

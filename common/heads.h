@@ -26,13 +26,18 @@ namespace doppler {
 struct HeadShape {
   std::size_t aggregate_rank = 8;  // width of a and a'; a multiple of 8
   std::size_t place_hidden = 16;   // width of p, p' and u; a multiple of 8
+  // > 0: a row is nothing but the scores of that many devices, whatever was placed before.
+  std::size_t one_pass_devices = 0;
 
-  // A row is [w | a | p | a' | p'].
+  // Else a row is [w | a | p | a' | p'].
   std::size_t affinity_at() const { return kPlaceFeatureCount; }
   std::size_t hidden_at() const { return affinity_at() + aggregate_rank; }
   std::size_t contribution_at() const { return hidden_at() + place_hidden; }
   std::size_t contribution_width() const { return aggregate_rank + place_hidden; }
-  std::size_t row_width() const { return contribution_at() + contribution_width(); }
+  std::size_t row_width() const {
+    if (one_pass_devices > 0) return (one_pass_devices + 7) / 8 * 8;
+    return contribution_at() + contribution_width();
+  }
   bool operator==(const HeadShape&) const = default;
 };
 

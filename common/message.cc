@@ -168,7 +168,7 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> bytes) {
   message.topology = reader->get_text();
   if (!get_enum(*reader, Teacher::kBest, message.teacher) ||
       !get_enum(*reader, SelectPolicy::kCriticalPath, message.select) ||
-      !get_enum(*reader, PlacePolicy::kEarliestStart, message.place)) {
+      !get_enum(*reader, PlacePolicy::kOnePass, message.place)) {
     return std::nullopt;
   }
   const auto graph_count = reader->get<std::uint32_t>();

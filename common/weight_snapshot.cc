@@ -8,7 +8,7 @@
 namespace doppler {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3154485749504f44ULL;  // "DOPIWHT1"
+constexpr std::uint64_t kMagic = 0x3254485749504f44ULL;  // "DOPIWHT2"
 constexpr std::size_t kChecksumSize = sizeof(std::uint64_t);
 constexpr std::uint32_t kLargestHeadWidth = 1U << 16;
 
@@ -47,6 +47,7 @@ std::vector<std::byte> encode(const WeightSnapshot& snapshot) {
   writer.put(snapshot.lineage);
   writer.put(static_cast<std::uint32_t>(snapshot.shape.aggregate_rank));
   writer.put(static_cast<std::uint32_t>(snapshot.shape.place_hidden));
+  writer.put(static_cast<std::uint32_t>(snapshot.shape.one_pass_devices));
   writer.put(static_cast<std::uint32_t>(snapshot.tables.size()));
   writer.put_array(snapshot.weights.feature_to_hidden);
   writer.put_array(snapshot.weights.hidden_to_score);
@@ -71,9 +72,12 @@ std::optional<WeightSnapshot> decode_weight_snapshot(std::span<const std::byte> 
   snapshot.lineage = reader.get<std::uint32_t>();
   const auto rank = reader.get<std::uint32_t>();
   const auto hidden = reader.get<std::uint32_t>();
+  const auto one_pass_devices = reader.get<std::uint32_t>();
   const auto graph_count = reader.get<std::uint32_t>();
+  if (one_pass_devices > kLargestHeadWidth) return std::nullopt;
   if (rank > kLargestHeadWidth || hidden > kLargestHeadWidth) return std::nullopt;
-  snapshot.shape = {.aggregate_rank = rank, .place_hidden = hidden};
+  snapshot.shape = {
+      .aggregate_rank = rank, .place_hidden = hidden, .one_pass_devices = one_pass_devices};
   reader.get_array(snapshot.weights.feature_to_hidden);
   reader.get_array(snapshot.weights.hidden_to_score);
   for (std::uint32_t g = 0; g < graph_count && reader.ok(); ++g) {

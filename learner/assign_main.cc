@@ -167,12 +167,23 @@ Target load_target(const Options& options, const Config& config) {
           "--topology: the checkpoint's policy was trained in reference mode, which knows none; "
           "leave it out");
     }
+    if (config.model.place == PlacePolicy::kOnePass && options.devices != simulation.devices) {
+      throw ConfigError(
+          "--devices: a one-pass policy places on as many devices as it was trained "
+          "with, which is " +
+          std::to_string(simulation.devices));
+    }
     simulation.devices = options.devices;
   } else {
     if (options.devices > 0) {
       throw ConfigError(
           "--devices: the checkpoint's policy was trained on a topology, which says how many "
           "devices there are; give another with --topology");
+    }
+    if (!options.topology.empty() && config.model.place == PlacePolicy::kOnePass) {
+      throw ConfigError(
+          "--topology: a one-pass policy places on the devices that it was trained "
+          "with; leave it out");
     }
     if (!options.topology.empty()) simulation.topology = options.topology;
   }

@@ -3,10 +3,14 @@
 #include <cmath>
 #include <string>
 
+#include "common/error.h"
 #include "common/random.h"
 
 namespace doppler {
 namespace {
+
+// Memory grows with the square.
+constexpr std::int64_t kMostOperationsToAttend = 4096;
 
 torch::Tensor column(const std::vector<float>& values) {
   return torch::tensor(values).unsqueeze(1);
@@ -33,9 +37,12 @@ GraphTensors::GraphTensors(const GraphFeatures& features)
 
 PolicyNetworkImpl::PolicyNetworkImpl(const ModelConfig& config,
                                      const std::vector<std::int64_t>& operation_counts,
-                                     std::uint64_t seed)
+                                     int device_count, std::uint64_t seed)
     : head_shape_{.aggregate_rank = static_cast<std::size_t>(config.aggregate_rank),
-                  .place_hidden = static_cast<std::size_t>(config.place_hidden)} {
+                  .place_hidden = static_cast<std::size_t>(config.place_hidden),
+                  .one_pass_devices = config.place == PlacePolicy::kOnePass
+                                          ? static_cast<std::size_t>(device_count)
+                                          : 0} {
   const std::int64_t width = config.hidden_width;
   const std::int64_t node_width = node_feature_width();
   const auto row_width = static_cast<std::int64_t>(head_shape_.row_width());
@@ -48,7 +55,12 @@ PolicyNetworkImpl::PolicyNetworkImpl(const ModelConfig& config,
   select_hidden_ =
       register_module("select_hidden", torch::nn::Linear(3 * width + node_width, width));
   select_score_ = register_module("select_score", torch::nn::Linear(width, 1));
-  place_row_ = register_module("place_row", torch::nn::Linear(width + node_width, row_width));
+  const bool one_pass = head_shape_.one_pass_devices > 0;
+  if (one_pass) {
+    attention_ = register_module("attention", torch::nn::Linear(width, 3 * width));
+  }
+  place_row_ = register_module(
+      "place_row", torch::nn::Linear(width + node_width + (one_pass ? width : 0), row_width));
   feature_to_hidden_ = register_parameter(
       "feature_to_hidden",
       torch::zeros({static_cast<std::int64_t>(kPlaceFeatureCount), config.place_hidden}));
@@ -86,6 +98,20 @@ void PolicyNetworkImpl::initialise(std::uint64_t seed) {
   fill_linear(place_row_, 0.2);
   fill_normal(feature_to_hidden_, 0.5);
   fill_normal(hidden_to_score_, 0.2);
+  if (!attention_.is_empty()) fill_linear(attention_, 1.0);
+}
+
+// One head over all operations: what is placed in one pass has to know of everything else there is.
+torch::Tensor PolicyNetworkImpl::attend(const torch::Tensor& h) {
+  if (h.size(0) > kMostOperationsToAttend) {
+    throw ConfigError(
+        "model.place: one-pass attends to all pairs of operations, and the graph has " +
+        std::to_string(h.size(0)) + "; use learned beyond " +
+        std::to_string(kMostOperationsToAttend));
+  }
+  const std::vector<torch::Tensor> parts = attention_(h).chunk(3, 1);
+  const double scale = 1.0 / std::sqrt(static_cast<double>(h.size(1)));
+  return torch::matmul(torch::softmax(torch::matmul(parts[0], parts[1].t()) * scale, 1), parts[2]);
 }
 
 torch::Tensor PolicyNetworkImpl::path_mean(const torch::Tensor& h, const torch::Tensor& owner,
@@ -115,7 +141,8 @@ HeadTensors PolicyNetworkImpl::forward(const GraphTensors& graph, std::int64_t t
       select_score_(
           torch::relu(select_hidden_(torch::cat({h, exit_path, entry_path, graph.node}, 1))))
           .squeeze(1);
-  heads.place_rows = place_row_(torch::cat({h, graph.node}, 1));
+  heads.place_rows = attention_.is_empty() ? place_row_(torch::cat({h, graph.node}, 1))
+                                           : place_row_(torch::cat({h, attend(h), graph.node}, 1));
   if (table >= 0 && static_cast<std::size_t>(table) < select_tables_.size()) {
     heads.select_scores = heads.select_scores + select_tables_[static_cast<std::size_t>(table)];
     heads.place_rows = heads.place_rows + place_tables_[static_cast<std::size_t>(table)];

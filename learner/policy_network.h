@@ -45,9 +45,10 @@ struct HeadTensors {
 class PolicyNetworkImpl : public torch::nn::Module {
  public:
   // operation_counts: of the graphs that get a table; empty with config.operation_table off.
-  // Parameters follow from the seed alone.
+  // device_count: what a one-pass PLC places on; others do not depend on it. Parameters follow from
+  // the seed alone.
   PolicyNetworkImpl(const ModelConfig& config, const std::vector<std::int64_t>& operation_counts,
-                    std::uint64_t seed);
+                    int device_count, std::uint64_t seed);
 
   // table: position in operation_counts, or -1 for none.
   HeadTensors forward(const GraphTensors& graph, std::int64_t table);
@@ -59,6 +60,7 @@ class PolicyNetworkImpl : public torch::nn::Module {
  private:
   torch::Tensor path_mean(const torch::Tensor& h, const torch::Tensor& owner,
                           const torch::Tensor& member, const torch::Tensor& scale) const;
+  torch::Tensor attend(const torch::Tensor& h);
   void initialise(std::uint64_t seed);
 
   HeadShape head_shape_;
@@ -68,6 +70,7 @@ class PolicyNetworkImpl : public torch::nn::Module {
   torch::nn::Linear select_hidden_{nullptr};
   torch::nn::Linear select_score_{nullptr};
   torch::nn::Linear place_row_{nullptr};
+  torch::nn::Linear attention_{nullptr};  // queries, keys and values; one-pass PLC only
   torch::Tensor feature_to_hidden_;
   torch::Tensor hidden_to_score_;
   std::vector<torch::Tensor> select_tables_;  // [n] each

@@ -162,7 +162,7 @@ Trainer::Impl::Impl(const ModelConfig& model_config, const LearnerConfig& learne
     operation_counts.push_back(static_cast<std::int64_t>(graph.costs->graph().operation_count()));
   }
   if (!model.operation_table) operation_counts.clear();
-  network = PolicyNetwork(model, operation_counts, seed);
+  network = PolicyNetwork(model, operation_counts, graphs.front().costs->device_count(), seed);
   for (const auto& item : network->named_parameters()) {
     const bool is_table = item.key().rfind("table_", 0) == 0;
     adam.add(item.key(), item.value(), is_table ? 1.0 : learner.encoder_learning_rate_factor);
@@ -447,7 +447,7 @@ WeightSnapshot encode_graph(const ModelConfig& model, const std::vector<NamedTen
   for (const NamedTensor& tensor : parameters) {
     if (tensor.name.rfind("table_select_", 0) == 0) operation_counts.push_back(tensor.shape[0]);
   }
-  PolicyNetwork network(model, operation_counts, 0);
+  PolicyNetwork network(model, operation_counts, graph.costs->device_count(), 0);
   for (const auto& item : network->named_parameters()) {
     const NamedTensor* from = find(parameters, item.key());
     check_fits(item.key(), item.value(), from);

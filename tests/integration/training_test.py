@@ -287,6 +287,7 @@ class TrainingTest(unittest.TestCase):
             "select-rule": ["model.select=critical-path"],
             "place-rule": ["model.place=earliest-start"],
             "no-table": ["model.operation_table=false"],
+            "gdp": ["model.place=one-pass", "model.select=critical-path"],
             "no-imitation": ["stages.imitation.enabled=false"],
             "imitation-only": ["stages.simulation.enabled=false"],
             "reinforce": ["learner.clip_ratio=0", "learner.pipeline_depth=0"],

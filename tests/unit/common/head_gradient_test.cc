@@ -112,6 +112,39 @@ TEST_F(HeadGradientTest, ImitationOfAPlanMatchesFiniteDifferences) {
   check({.kind = LossKind::kImitation, .teacher = Teacher::kHeft});
 }
 
+// Scores that are parameters themselves.
+TEST_F(HeadGradientTest, OnePassPlacementMatchesFiniteDifferences) {
+  constexpr HeadShape kOnePass{.aggregate_rank = 8, .place_hidden = 8, .one_pass_devices = 3};
+  WeightSnapshot snapshot = test::random_snapshot(graph_->operation_count(), kOnePass, 11);
+  const Trajectory played = test::sample_episode(
+      *costs_, test::random_snapshot(graph_->operation_count(), kOnePass, 12), 9);
+  const LossTerm term{.kind = LossKind::kPolicyGradient, .advantage = 1.3F, .entropy_weight = 0.2F};
+  HeadGradient gradient(kOnePass, *costs_, levels_, SelectPolicy::kCriticalPath,
+                        PlacePolicy::kOnePass);
+  const SelectHead head(snapshot.tables[0].select_scores);
+  const auto loss = [&](HeadGradients& into) {
+    into.reset(kOnePass, graph_->operation_count());
+    return gradient.add(played, snapshot.tables[0], snapshot.weights, head, term, into)->loss;
+  };
+  HeadGradients gradients;
+  HeadGradients sink;
+  loss(gradients);
+  std::vector<float>& rows = snapshot.tables[0].place_rows;
+  ASSERT_EQ(rows.size(), graph_->operation_count() * 8);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const float before = rows[i];
+    rows[i] = before + 1e-3F;
+    const double above = loss(sink);
+    rows[i] = before - 1e-3F;
+    const double difference = (above - loss(sink)) / 2e-3;
+    rows[i] = before;
+    EXPECT_NEAR(gradients.tables.place_rows[i], difference, 0.01) << i;
+    if (i % 8 >= 3) {
+      EXPECT_EQ(gradients.tables.place_rows[i], 0);  // padding
+    }
+  }
+}
+
 TEST_F(HeadGradientTest, WeightScalesTheGradient) {
   HeadGradient gradient = make();
   const SelectHead head(snapshot_.tables[0].select_scores);

@@ -31,7 +31,7 @@ class TorchParityTest : public ::testing::Test {
     const ModelConfig model;
     const GraphTensors tensors(
         compute_graph_features(*costs_, levels_, symmetry_classes(*graph_), true));
-    network_ = PolicyNetwork(model, std::vector<std::int64_t>{60}, 4);
+    network_ = PolicyNetwork(model, std::vector<std::int64_t>{60}, 4, 4);
     {
       torch::NoGradGuard
           no_grad;  // larger weights than a fresh network's, so that decisions differ
@@ -171,7 +171,7 @@ TEST_F(TorchParityTest, IdentityTellsSymmetricOperationsApart) {
   const CostTable costs = CostTable::reference(graph, 2);
   const Levels levels = compute_levels(costs);
   const auto scores = [&](bool identity) {
-    PolicyNetwork network(ModelConfig{}, std::vector<std::int64_t>{}, 1);
+    PolicyNetwork network(ModelConfig{}, std::vector<std::int64_t>{}, 4, 1);
     const GraphTensors tensors(
         compute_graph_features(costs, levels, symmetry_classes(graph), identity));
     return network->forward(tensors, -1).place_rows.detach();
