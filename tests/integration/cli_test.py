@@ -497,13 +497,13 @@ class Baseline(CliTest):
                 self.assertTrue(rows[0]["stopped_early"])
 
     def test_ctrl_c_leaves_behind_what_makes_one(self):
-        # ETF looks at every ready operation on every device each time: 20000^2 / 2 * 64 starts.
-        count = 20000
+        # Insertion looks for a gap behind everything that a device does: 200000^2 / 2 intervals, where none is free.
+        count = 200000
         wide = self.write("wide.txt", f"{count}\n\n\n\n" + "1,1\n" * count)
-        code, output, messages = self.interrupt(wide, "--reference", "--devices", "64", "--algorithm", "etf")
+        code, output, messages = self.interrupt(wide, "--reference", "--devices", "4", "--algorithm", "heft")
         self.assertEqual(code, 128 + signal.SIGINT)
         self.assertEqual(output, "")
-        self.assertIn("doppler baseline: interrupted; without a result: etf", messages)
+        self.assertIn("doppler baseline: interrupted; without a result: heft", messages)
 
     def test_the_physical_mode_needs_a_topology(self):
         self.assert_fails(run("baseline", self.graph, "--devices", "2"), BAD_INPUT, "needs a topology", "--reference")
