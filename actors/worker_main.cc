@@ -81,6 +81,8 @@ int worker_main(int argc, char** argv) {
   app.add_option("--parent", parent, "process that it dies with");
   parse_flags(app, argc, argv);
   follow_parent(parent);
+  // A request to stop that a launcher sends to all processes of a node is the learner's to answer.
+  std::signal(SIGUSR1, SIG_IGN);
 
   const char* key = std::getenv(kServerKeyVariable);
   if (key == nullptr) {
