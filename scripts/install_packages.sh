@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that this project builds and runs with, as far as they are missing. Costs nothing when
-# all are there. Needs root (or sudo) only when something has to be installed.
+# all are there. Needs root (or sudo) only when something has to be installed. Arguments are more packages to install.
 set -euo pipefail
 
 packages=(
@@ -12,6 +12,7 @@ packages=(
   libyaml-cpp-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
   libgtest-dev libgmock-dev libbenchmark-dev libboost-graph-dev
   python3 python3-h5py python3-onnx python3-matplotlib python3-pytest python3-jsonschema
+  "$@"
 )
 
 missing=()
