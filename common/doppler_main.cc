@@ -34,6 +34,7 @@ constexpr std::array kVerbs = {
     Verb{"graph", "check, show or generate a graph", "doppler-graph", nullptr},
     Verb{"topology", "check, show or import the description of a machine", "doppler-topology",
          nullptr},
+    Verb{"status", "show how a run is doing", "doppler-status", nullptr},
     Verb{"inspect", "show what the checkpoints and logs of a run hold", "doppler-inspect", nullptr},
 };
 

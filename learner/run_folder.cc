@@ -1,10 +1,12 @@
 #include "learner/run_folder.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <span>
+#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -24,6 +26,9 @@ namespace fs = std::filesystem;
 constexpr const char* kLockName = "/.lock";
 constexpr const char* kConfigName = "/config.yaml";
 constexpr const char* kMetricsName = "/metrics.jsonl";
+// `doppler status` takes the lock for a moment, and a killed learner needs one to be gone.
+constexpr int kLockAttempts = 20;
+constexpr std::chrono::milliseconds kLockInterval(50);
 
 void write_durably(const std::string& path, const std::string& text) {
   write_file_durably(system_file_operations(), path,
@@ -37,8 +42,13 @@ class FolderLock {
     const std::string path = folder + kLockName;
     descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (descriptor_ < 0) throw SystemError("open(" + path + "): " + std::strerror(errno));
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-    const int error = errno;
+    int error = 0;
+    for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+      if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+      error = errno;
+      if (error != EWOULDBLOCK && error != EINTR) break;
+      std::this_thread::sleep_for(kLockInterval);
+    }
     close(descriptor_);
     descriptor_ = -1;
     if (error == EWOULDBLOCK) {

@@ -3,6 +3,7 @@
 Run by ctest with the folder of the programs as its argument.
 """
 
+import fcntl
 import json
 import os
 import pathlib
@@ -68,7 +69,7 @@ class Front(CliTest):
     def test_help_lists_every_verb(self):
         result = run("--help")
         self.assertEqual(result.returncode, 0)
-        for verb in ("train", "resume", "baseline", "simulate", "graph", "inspect"):
+        for verb in ("train", "resume", "baseline", "simulate", "graph", "status", "inspect"):
             self.assertIn(f"\n  {verb} ", result.stdout)
         self.assertIn("Example:", result.stdout)
 
@@ -536,6 +537,52 @@ links:
         noisy = json.loads(run("baseline", graph, "--topology", topology, "--operation-noise", "0.1",
                                "--evaluations", "200", "--json").stdout)
         self.assertIsNone(noisy["lower_bounds"])
+
+
+class Status(CliTest):
+    """A run folder made by hand; tests/unit/learner/run_status_test.cc knows more of them."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("config.yaml", "graph: {generate: chain-mm}\n")
+        row = {"update": 3, "time_seconds": 2.5, "stage": "simulation", "stage_used_fraction": 0.25, "episodes": 192,
+               "best_ticks": 13000000000000, "counts": {"opened": 256, "trained": 192, "outstanding": 64}}
+        self.metrics = self.write("metrics.jsonl", json.dumps(row) + "\n")
+
+    def test_text_json_and_prometheus(self):
+        result = run("status", self.path)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("interrupted (no learner is there; go on with: doppler resume", result.stdout)
+        self.assertIn("192 episodes in 3 updates", result.stdout)
+        status = json.loads(run("status", self.path, "--json").stdout)
+        self.assertEqual((status["state"], status["learner_alive"], status["checkpoint"]),
+                         ("interrupted", False, None))
+        self.assertEqual(status["graphs"][0]["best_cost"], 1300)
+        self.assertIn('stage="simulation"} 0.25\n', run("status", self.path, "--prometheus").stdout)
+
+    def test_watch_ends_with_the_learner(self):
+        self.assertIn("interrupted", run("status", self.path, "--watch").stdout)
+        with open(self.path / ".lock", "w", encoding="utf8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            watch = subprocess.Popen([BIN / "doppler", "status", self.path, "--watch", "--json", "--interval", "0.1"],
+                                     stdout=subprocess.PIPE, text=True)
+            self.assertEqual(json.loads(watch.stdout.readline())["state"], "running")
+        rest = [json.loads(line)["state"] for line in watch.communicate(timeout=60)[0].splitlines()]
+        self.assertEqual(rest[-1], "interrupted")
+        self.assertEqual(watch.returncode, 0)
+
+    def test_a_stalled_run_is_called_so(self):
+        os.utime(self.metrics, (time.time() - 200, time.time() - 200))
+        with open(self.path / ".lock", "w", encoding="utf8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            result = run("status", self.path)
+            self.assertEqual(result.returncode, ENVIRONMENT)
+            self.assertIn("stalled (a learner is there, but no update has come for", result.stdout)
+            self.assertEqual(run("status", self.path, "--stalled-after", 300).returncode, 0)
+
+    def test_what_is_no_run_is_refused(self):
+        self.assert_fails(run("status", self.path / "none"), BAD_INPUT, "no config.yaml")
+        self.assert_fails(run("status", self.path, "--json", "--prometheus"), BAD_INPUT, "--prometheus")
 
 
 if __name__ == "__main__":
