@@ -36,6 +36,7 @@ constexpr std::array kVerbs = {
          nullptr},
     Verb{"status", "show how a run is doing", "doppler-status", nullptr},
     Verb{"inspect", "show what the checkpoints and logs of a run hold", "doppler-inspect", nullptr},
+    Verb{"doctor", "find out whether runs would work on this machine", "doppler-doctor", nullptr},
 };
 
 std::string usage() {

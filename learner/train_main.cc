@@ -17,12 +17,8 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <unistd.h>
 
 #include "common/channel.h"
@@ -32,6 +28,7 @@
 #include "common/host_setup.h"
 #include "common/log.h"
 #include "common/mpi_link.h"
+#include "common/network_address.h"
 #include "common/program_path.h"
 #include "common/progress.h"
 #include "common/reference_cost.h"
@@ -125,25 +122,6 @@ std::string default_run_dir(const std::string& name) {
   localtime_r(&now, &local);
   return fmt::format("runs/{}-{:04}{:02}{:02}-{:02}{:02}{:02}", name, local.tm_year + 1900,
                      local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
-}
-
-// The first IPv4 address of an interface that is up and not the loopback; the loopback where there
-// is none.
-std::string network_address() {
-  ifaddrs* list = nullptr;
-  std::string found = "127.0.0.1";
-  if (getifaddrs(&list) != 0) return found;
-  for (const ifaddrs* item = list; item != nullptr; item = item->ifa_next) {
-    if (item->ifa_addr == nullptr || item->ifa_addr->sa_family != AF_INET) continue;
-    if ((item->ifa_flags & IFF_UP) == 0 || (item->ifa_flags & IFF_LOOPBACK) != 0) continue;
-    std::array<char, INET_ADDRSTRLEN> text{};
-    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(item->ifa_addr)->sin_addr, text.data(),
-              text.size());
-    found = text.data();
-    break;
-  }
-  freeifaddrs(list);
-  return found;
 }
 
 // Null for a run that was killed before its first checkpoint: it begins anew.
@@ -261,7 +239,7 @@ class Processes {
     if (transport == Transport::kTcp) {
       result.push_back("tcp://127.0.0.1:*");
     } else if (transport == Transport::kAuto && world_size > 1) {
-      result.push_back("tcp://" + network_address() + ":*");
+      result.push_back("tcp://" + network_address().address + ":*");
     }
     return result;
   }

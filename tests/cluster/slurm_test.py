@@ -202,6 +202,21 @@ class SlurmTest(unittest.TestCase):
                 self.assertEqual((summary["outcome"], summary["episodes"]), ("done", 640))
         self.assertEqual(self.slurm.job(f"{job}_4")["ExitCode"], "2:0")
 
+    def test_the_smoke_job(self):
+        job = self.submit("smoke.sbatch", "--nodes=3", RUN_DIR=str(self.path / "smoke"), SECONDS_OF_TRAINING="4")
+        self.wait_for_end(job, ("COMPLETED", "0:0"))
+        output = self.output(job)
+        self.assertIn("Doppler runs on 3 nodes", output)
+        # Each of three ranks.
+        self.assertEqual(output.count("a world of 3"), 3, output)
+
+    def test_the_doctor_sees_a_wrong_launcher(self):
+        script = self.path / "wrong.sh"
+        script.write_text(f"#!/bin/sh\nsrun --mpi=none {BIN}/doppler doctor --run-dir {self.path}\n", encoding="utf8")
+        job = self.submit(script, "--nodes=2", "--ntasks=2")
+        self.wait_for_end(job, ("FAILED", "3:0"))
+        self.assertIn("srun --mpi=pmix", self.output(job))
+
 
 if __name__ == "__main__":
     if private_slurm.missing_programs():

@@ -69,7 +69,7 @@ class Front(CliTest):
     def test_help_lists_every_verb(self):
         result = run("--help")
         self.assertEqual(result.returncode, 0)
-        for verb in ("train", "resume", "baseline", "simulate", "graph", "status", "inspect"):
+        for verb in ("train", "resume", "baseline", "simulate", "graph", "status", "inspect", "doctor"):
             self.assertIn(f"\n  {verb} ", result.stdout)
         self.assertIn("Example:", result.stdout)
 
@@ -583,6 +583,42 @@ class Status(CliTest):
     def test_what_is_no_run_is_refused(self):
         self.assert_fails(run("status", self.path / "none"), BAD_INPUT, "no config.yaml")
         self.assert_fails(run("status", self.path, "--json", "--prometheus"), BAD_INPUT, "--prometheus")
+
+
+class Doctor(CliTest):
+    def doctor(self, *arguments, **environment):
+        # This test may itself run under a launcher.
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "OMPI_", "PMIX_"))}
+        result = subprocess.run([BIN / "doppler", "doctor", "--json", *map(str, arguments)], capture_output=True,
+                                text=True, timeout=120, env={**clean, **environment}, check=False)
+        report = json.loads(result.stdout)
+        checks = {check["name"]: check for check in report["checks"]}
+        worst = max(("ok", "warning", "failed").index(check["outcome"]) for check in report["checks"])
+        self.assertEqual(report["outcome"], ("ok", "warning", "failed")[worst])
+        self.assertEqual(result.returncode, ENVIRONMENT if worst == 2 else 0, result.stdout)
+        return checks
+
+    def test_every_check_has_an_outcome_and_those_that_are_not_well_a_cure(self):
+        checks = self.doctor("--run-dir", self.path / "runs/none/yet")
+        for name in ("cores", "threads", "open files", "memory", "host name", "loopback port", "network port", "memfd",
+                     "/dev/shm", "MPI", "GPU", "run folder", "file locks", "log", "free disk"):
+            self.assertIn(name, checks)
+            self.assertEqual(checks[name]["outcome"] == "ok", checks[name]["cure"] == "")
+        self.assertEqual(checks["log"]["outcome"], "ok")
+        # Nothing is left behind.
+        self.assertEqual([p.name for p in self.path.iterdir()], ["chain.txt"])
+
+    def test_ranks_that_do_not_find_each_other(self):
+        check = self.doctor("--run-dir", self.path, SLURM_STEP_NUM_TASKS="3")["MPI"]
+        self.assertEqual(check["outcome"], "failed")
+        self.assertEqual(check["finding"], "a world of 1, where 3 tasks were started")
+        self.assertIn("srun --mpi=pmix", check["cure"])
+
+    def test_more_threads_than_cores(self):
+        self.assertEqual(self.doctor("--run-dir", self.path, OMP_NUM_THREADS="100000")["threads"]["outcome"], "warning")
+
+    def test_a_place_that_cannot_be_written(self):
+        self.assertEqual(self.doctor("--run-dir", "/proc/runs")["run folder"]["outcome"], "failed")
 
 
 if __name__ == "__main__":
