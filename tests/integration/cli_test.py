@@ -289,6 +289,16 @@ class Formats(CliTest):
         self.assert_fails(run("graph", "check", self.write("bad.json", json.dumps(document))), BAD_INPUT,
                           "bad.json: /operations/3: key 'flop' is not known; did you mean 'flops'?")
 
+    def test_the_model_of_the_tour_is_cut(self):
+        cut = self.path / "cut.json"
+        result = run("graph", "shard", SOURCE / "configs/models/two-layers.yaml", "--devices", "4", "--costs", "physical",
+                     "-o", cut)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        operations = json.loads(cut.read_text())["operations"]
+        # 2 x 8192 x 4096 x 16384 of the first product, 8 a point of gelu, 2 x 8192 x 16384 x 1024, and sums if any.
+        flops = sum(o["flops"] for o in operations if o.get("role") != "reduce")
+        self.assertEqual(flops, 2 * 8192 * 4096 * 16384 + 8 * 8192 * 16384 + 2 * 8192 * 16384 * 1024)
+
     def test_durations_alone_fit_the_text_format(self):
         self.assert_fails(run("graph", "generate", "ffnn", "--costs", "physical", "-o", self.path / "a.txt"),
                           BAD_INPUT, "durations only", ".json")
