@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Trains variants of a configuration with equal budgets and several seeds, and compares what they find.
 
     compare.py configs/reference.yaml --set graph.generate=ffnn --budget-seconds 60 --seeds 1,2,3 \\
@@ -19,6 +19,11 @@ import statistics
 import subprocess
 import sys
 
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
 ABLATIONS = [
     "full",
     "sel-only:model.place=earliest-start",
@@ -28,8 +33,7 @@ ABLATIONS = [
     "no-identity:model.identity_features=false,model.operation_table=false,learner.encoder_learning_rate_factor=1",
     "no-table:model.operation_table=false,learner.encoder_learning_rate_factor=1",
     "no-messages:model.message_rounds=0",
-    "gdp:model.place=one-pass,model.select=critical-path,model.operation_table=false,"
-    "learner.encoder_learning_rate_factor=1",
+    "gdp:model.place=one-pass,model.select=critical-path,model.operation_table=false",
     "reinforce:learner.clip_ratio=0,learner.pipeline_depth=0",
 ]
 
@@ -133,11 +137,6 @@ def print_table(results):
 
 
 def plot(curves, path):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
     for number, (name, runs) in enumerate(curves.items()):
         for index, curve in enumerate(runs):

@@ -108,6 +108,38 @@ SharedWeights SharedWeights::attach(int descriptor) {
   return weights;
 }
 
+namespace {
+
+// Bytes that another process may be reading or writing meanwhile; the sequence number tells
+// afterwards whether it was. Atomic, word by word: a plain copy of such memory has no meaning in
+// C++.
+void write_shared(std::byte* to, std::span<const std::byte> bytes) {
+  std::size_t i = 0;
+  for (; i + sizeof(std::uint64_t) <= bytes.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + i, sizeof(word));
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to + i))
+        .store(word, std::memory_order_relaxed);
+  }
+  for (; i < bytes.size(); ++i) {
+    std::atomic_ref(to[i]).store(bytes[i], std::memory_order_relaxed);
+  }
+}
+
+std::vector<std::byte> read_shared(std::byte* from, std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  std::size_t i = 0;
+  for (; i + sizeof(std::uint64_t) <= size; i += sizeof(std::uint64_t)) {
+    const std::uint64_t word = std::atomic_ref(*reinterpret_cast<std::uint64_t*>(from + i))
+                                   .load(std::memory_order_relaxed);
+    std::memcpy(bytes.data() + i, &word, sizeof(word));
+  }
+  for (; i < size; ++i) bytes[i] = std::atomic_ref(from[i]).load(std::memory_order_relaxed);
+  return bytes;
+}
+
+}  // namespace
+
 SharedWeights::Header& SharedWeights::header() const {
   return *reinterpret_cast<Header*>(memory_);
 }
@@ -130,7 +162,7 @@ void SharedWeights::publish(std::uint64_t version, std::span<const std::byte> by
   std::atomic_thread_fence(std::memory_order_release);
   target.version.store(version, std::memory_order_relaxed);
   target.size.store(bytes.size(), std::memory_order_relaxed);
-  std::memcpy(target.bytes(), bytes.data(), bytes.size());
+  write_shared(target.bytes(), bytes);
   std::atomic_thread_fence(std::memory_order_release);
   target.sequence.fetch_add(1, std::memory_order_acq_rel);
   head.publications.store(count + 1, std::memory_order_release);
@@ -148,7 +180,7 @@ std::optional<std::vector<std::byte>> SharedWeights::read(std::uint64_t version)
     if (before % 2 != 0 || source.version.load(std::memory_order_relaxed) != version) continue;
     const std::uint64_t size = source.size.load(std::memory_order_relaxed);
     if (size > head.slot_capacity) continue;
-    std::vector<std::byte> bytes(source.bytes(), source.bytes() + size);
+    std::vector<std::byte> bytes = read_shared(source.bytes(), size);
     std::atomic_thread_fence(std::memory_order_acquire);
     if (source.sequence.load(std::memory_order_relaxed) == before) return bytes;
   }
