@@ -421,6 +421,18 @@ bool is_finished(const std::string& run_dir, const Checkpoint& resumed, const Co
   return tells_of_the_end(read_text_file(run_dir + "/summary.json"), resumed.update);
 }
 
+// They wait for a learner: without one they would wait for ever.
+void dismiss_hosts() {
+  MpiSession session;
+  HostLinks hosts(session.size());
+  hosts.send(HostMessageKind::kStop, {});
+  while (hosts.outstanding() > 0) {
+    hosts.poll();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  session.finalize();
+}
+
 int train_main(int argc, char** argv) {
   const auto process_start = Clock::now();
   Options options = parse_options(argc, argv);
@@ -446,6 +458,7 @@ int train_main(int argc, char** argv) {
   if (resumed && !options.allow_changed_config) refuse_changed_config(options, *resumed, config);
   if (resumed && is_finished(options.run_dir, *resumed, config)) {
     log_info("the run is done; to train further raise its budget in {}", config_path);
+    dismiss_hosts();
     return static_cast<int>(ExitCode::kDone);
   }
   std::unique_ptr<Checkpoint> initial;

@@ -57,9 +57,9 @@ run_programs() {
   say "$SLURM_JOB_NUM_NODES nodes: ${command[*]}"
   : >"$learner_code_file"
   # pmix: the others leave each rank alone in a world of its own, or end it. kill-on-bad-exit: a rank that ends badly ends
-  # all of them; none is left waiting for it until the time limit.
+  # all of them, and so does a minute after the first has ended well; none is left waiting until the time limit.
   srun --mpi=pmix --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 \
-       --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" --kill-on-bad-exit=1 \
+       --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" --kill-on-bad-exit=1 --wait=60 \
        bash -c "$rank_script" rank "$learner_code_file" "${command[@]}" &
   srun_pid=$!
   if [ "$time_is_up" -eq 1 ]; then kill -USR1 "$srun_pid" 2>/dev/null; fi
@@ -68,11 +68,14 @@ run_programs() {
   learner_code=$(cat "$learner_code_file")
 }
 
+# "" when Slurm does not answer.
+job_state() { squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T 2>/dev/null; }
+
 # A job that ends by itself is over, also when that was because of a signal: it has to ask to be queued again. After scancel
 # it is no longer RUNNING, and must not come back.
 queue_again() {
   local state
-  state=$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T 2>/dev/null)
+  state=$(job_state)
   if [ "$state" != RUNNING ]; then
     say "the job is ${state:-unknown to Slurm}: not queued again; go on with RUN_DIR=$RUN_DIR sbatch slurm/train.sbatch"
   elif [ "${SLURM_RESTART_COUNT:-0}" -ge "$MAX_REQUEUES" ]; then
@@ -95,12 +98,12 @@ for ((launch = 0; launch <= MAX_RELAUNCHES; ++launch)); do
   esac
   # Also a learner that was too young to handle the signal.
   if [ "$time_is_up" -eq 1 ]; then queue_again; fi
-  if [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T 2>/dev/null)" = COMPLETING ]; then exit 75; fi
   say "the programs ended (${learner_code:-killed}) before the run did"
   # What was wrong may pass: a full disk, a port. In the background, for the same reason as srun.
   sleep "${RELAUNCH_SECONDS:-5}" &
   wait $!
   if [ "$time_is_up" -eq 1 ]; then queue_again; fi
+  case "$(job_state)" in RUNNING | "") ;; *) queue_again ;; esac
 done
 say "given up after $MAX_RELAUNCHES relaunches; look at $RUN_DIR/log.txt, then submit the job anew: the run goes on"
 exit 3

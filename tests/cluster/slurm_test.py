@@ -128,6 +128,10 @@ class SlurmTest(unittest.TestCase):
         # One worker on each host.
         self.assertEqual(set(episodes["worker"].tolist()), {0, 1, 2})
         self.assertIn("3 nodes: ", self.output(job))
+        # Submitted once more, there is nothing to do.
+        again = self.submit("train.sbatch", "--nodes=2", RUN_DIR=str(run_dir))
+        self.wait_for_end(again, ("COMPLETED", "0:0"))
+        self.assertIn("the run is done", self.output(again))
 
     def test_a_dead_host_is_started_again_in_the_same_allocation(self):
         run_dir = self.path / "killed"
