@@ -447,6 +447,8 @@ class TrainingTest(unittest.TestCase):
         _, errors = self.run_doppler("resume", run_dir)
         self.assertIn("the run is done", errors)
         self.assertEqual({path: path.read_bytes() for path in run_dir.rglob("*.h5")}, before)
+        # The other ranks do not wait for a learner that has nothing to do.
+        self.run_doppler("resume", run_dir, launcher=("mpirun", "-n", "3"), env=mpi_environment())
         # Nothing is damaged or missing; evaluations have numbers of their own among the episodes.
         report = json.loads(self.run_doppler("inspect", run_dir, "--json")[0])
         self.assertEqual(report["problems"], [])
