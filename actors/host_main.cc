@@ -40,7 +40,8 @@ void serve(const MpiSession& session, const HostSetup& setup) {
                             .run_token = setup.run_token,
                             .weights_descriptor = weights.descriptor()};
   const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
-  WorkerSupervisor supervisor(launch, setup.workers > 0 ? setup.workers : cores);
+  WorkerSupervisor supervisor(launch, setup.workers > 0 ? setup.workers : cores,
+                              supervision_limits_from_environment());
   log_info("starting {} workers, learner at {}", setup.workers > 0 ? setup.workers : cores,
            launch.endpoint);
   auto next_supervision = std::chrono::steady_clock::now();

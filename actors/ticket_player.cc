@@ -21,7 +21,8 @@ bool TicketPlayer::accepts(const Ticket& ticket, const WeightSnapshot& weights) 
              graphs_[ticket.graph].costs->graph().operation_count();
 }
 
-Result TicketPlayer::play(const Ticket& ticket, const WeightSnapshot& weights) {
+Result TicketPlayer::play(const Ticket& ticket, const WeightSnapshot& weights,
+                          const std::function<void(std::chrono::nanoseconds)>& after_episode) {
   DP_CHECK(accepts(ticket, weights));
   PlayableGraph& graph = graphs_[ticket.graph];
   const HeadTables& tables = weights.tables[ticket.graph];
@@ -53,6 +54,7 @@ Result TicketPlayer::play(const Ticket& ticket, const WeightSnapshot& weights) {
   result.ticket = ticket.id;
   result.attempt = ticket.attempt;
   result.trajectories.resize(ticket.count);
+  auto begin = std::chrono::steady_clock::now();
   for (std::uint32_t i = 0; i < ticket.count; ++i) {
     Trajectory& trajectory = result.trajectories[i];
     trajectory.episode = ticket.first_episode + i;
@@ -65,6 +67,10 @@ Result TicketPlayer::play(const Ticket& ticket, const WeightSnapshot& weights) {
     trajectory.worker = settings_.worker_number;
     play_episode(episode_seed(settings_.run_seed, trajectory.episode), *episodes_[ticket.graph],
                  *node_policy, *device_policy, *graph.executor, assignment_, trajectory);
+    if (!after_episode) continue;
+    const auto end = std::chrono::steady_clock::now();
+    after_episode(end - begin);
+    begin = end;
   }
   return result;
 }

@@ -3,7 +3,9 @@
 #ifndef DOPPLER_ACTORS_TICKET_PLAYER_H_
 #define DOPPLER_ACTORS_TICKET_PLAYER_H_
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -40,8 +42,10 @@ class TicketPlayer {
 
   // Whether the ticket speaks of this run's graphs and of weights that fit them.
   bool accepts(const Ticket& ticket, const WeightSnapshot& weights) const;
-  // Precondition: accepts(ticket, weights).
-  Result play(const Ticket& ticket, const WeightSnapshot& weights);
+  // Precondition: accepts(ticket, weights). `after_episode`, where it is given, is told how long
+  // each took.
+  Result play(const Ticket& ticket, const WeightSnapshot& weights,
+              const std::function<void(std::chrono::nanoseconds)>& after_episode = {});
 
  private:
   PlayerSettings settings_;

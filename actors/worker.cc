@@ -13,24 +13,38 @@ using std::chrono::milliseconds;
 constexpr std::uint32_t kCreditTickets = 2;
 constexpr milliseconds kWelcomeTimeout(60000);
 constexpr milliseconds kSendTimeout(60000);
-constexpr milliseconds kIdlePoll(1000);
+// No wait is longer: whoever supervises this worker sees that it lives.
+constexpr milliseconds kBeatPeriod(1000);
 // A version that a ticket names is on its way; a host that does not get it within this time is cut
 // off.
 constexpr milliseconds kWeightsTimeout(60000);
 
-void send(WorkerSocket& socket, std::span<const std::byte> bytes, const char* what) {
-  if (!socket.send(bytes, kSendTimeout)) {
-    throw SystemError(std::string("the learner could not be reached to send ") + what);
+// Tries for up to `timeout` in all; the result of the last try, false or empty when none was good.
+template <typename Try>
+auto keep_trying(WorkerLine& progress, milliseconds timeout, Try&& attempt) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  while (true) {
+    progress.beat();
+    auto result = attempt(kBeatPeriod);
+    if (result || std::chrono::steady_clock::now() >= deadline) return result;
   }
 }
 
-Welcome say_hello(const WorkerIdentity& identity, WorkerSocket& socket) {
+void send(WorkerSocket& socket, WorkerLine& progress, std::span<const std::byte> bytes,
+          const char* what) {
+  const bool sent = keep_trying(progress, kSendTimeout,
+                                [&](milliseconds timeout) { return socket.send(bytes, timeout); });
+  if (!sent) throw SystemError(std::string("the learner could not be reached to send ") + what);
+}
+
+Welcome say_hello(const WorkerIdentity& identity, WorkerSocket& socket, WorkerLine& progress) {
   const Hello hello{.host = identity.host,
                     .worker = identity.worker,
                     .incarnation = identity.incarnation,
                     .run_token = identity.run_token};
-  send(socket, encode(hello), "a hello");
-  const auto answer = socket.receive(kWelcomeTimeout);
+  send(socket, progress, encode(hello), "a hello");
+  const auto answer = keep_trying(progress, kWelcomeTimeout,
+                                  [&](milliseconds timeout) { return socket.receive(timeout); });
   if (!answer) throw SystemError("the learner did not answer a hello");
   if (const auto refusal = decode_refusal(*answer)) {
     throw ConfigError("the learner refuses this worker: " + refusal->reason);
@@ -50,20 +64,25 @@ std::string worker_peer_name(const WorkerIdentity& identity) {
 }
 
 void run_worker(const WorkerIdentity& identity, WorkerSocket& socket, const SharedWeights& weights,
-                const PlayGroundFactory& make_play_ground) {
-  const std::unique_ptr<PlayGround> play_ground = make_play_ground(say_hello(identity, socket));
+                WorkerLine& progress, const PlayGroundFactory& make_play_ground) {
+  const std::unique_ptr<PlayGround> play_ground =
+      make_play_ground(say_hello(identity, socket, progress));
   TicketPlayer& player = play_ground->player();
-  send(socket, encode(Credit{kCreditTickets}), "credit");
+  progress.enter(WorkerPhase::kIdle);
+  send(socket, progress, encode(Credit{kCreditTickets}), "credit");
 
   std::optional<WeightSnapshot> snapshot;
   while (true) {
-    const auto message = socket.receive(kIdlePoll);
+    progress.beat();
+    const auto message = socket.receive(kBeatPeriod);
     if (!message) continue;
     if (message_kind(*message) == MessageKind::kGoodbye) return;
     const auto ticket = decode_ticket(*message);
     if (!ticket) continue;
     if (!snapshot || snapshot->version != ticket->weight_version) {
-      const auto bytes = weights.wait_for(ticket->weight_version, kWeightsTimeout);
+      const auto bytes = keep_trying(progress, kWeightsTimeout, [&](milliseconds timeout) {
+        return weights.wait_for(ticket->weight_version, timeout);
+      });
       if (!bytes) {
         throw SystemError("weight version " + std::to_string(ticket->weight_version) +
                           " did not reach this host");
@@ -75,7 +94,12 @@ void run_worker(const WorkerIdentity& identity, WorkerSocket& socket, const Shar
       throw SystemError("ticket " + std::to_string(ticket->id) +
                         " does not fit the graphs or weights of this run");
     }
-    send(socket, encode(player.play(*ticket, *snapshot)), "a result");
+    progress.enter(WorkerPhase::kPlaying);
+    const Result result = player.play(*ticket, *snapshot, [&](std::chrono::nanoseconds duration) {
+      progress.finish_episode(duration);
+    });
+    progress.enter(WorkerPhase::kIdle);
+    send(socket, progress, encode(result), "a result");
   }
 }
 

@@ -12,6 +12,7 @@
 #include "common/channel.h"
 #include "common/message.h"
 #include "common/shared_weights.h"
+#include "common/worker_progress.h"
 
 namespace doppler {
 
@@ -34,10 +35,11 @@ class PlayGround {
 };
 using PlayGroundFactory = std::function<std::unique_ptr<PlayGround>(Welcome welcome)>;
 
-// Returns when the learner says goodbye. Throws SystemError when the learner cannot be reached or
+// Returns when the learner says goodbye. Raises its progress with every episode, and every second
+// or faster whatever it waits for. Throws SystemError when the learner cannot be reached or
 // falls silent before the welcome, ConfigError when it refuses this worker.
 void run_worker(const WorkerIdentity& identity, WorkerSocket& socket, const SharedWeights& weights,
-                const PlayGroundFactory& make_play_ground);
+                WorkerLine& progress, const PlayGroundFactory& make_play_ground);
 
 }  // namespace doppler
 

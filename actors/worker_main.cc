@@ -14,6 +14,7 @@
 #include "common/error.h"
 #include "common/levels.h"
 #include "common/topology_file.h"
+#include "common/worker_progress.h"
 #include "common/worker_supervisor.h"
 #include "sim/baselines.h"
 #include "sim/machine.h"
@@ -29,13 +30,14 @@ void follow_parent(int parent) {
 
 class SimulatedPlayGround final : public PlayGround {
  public:
-  explicit SimulatedPlayGround(Welcome welcome) : welcome_(std::move(welcome)) {
+  SimulatedPlayGround(Welcome welcome, WorkerLine& progress) : welcome_(std::move(welcome)) {
     if (welcome_.simulation.mode == SimulationMode::kPhysical) {
       topology_ =
           std::make_unique<Topology>(parse_topology(welcome_.topology, "the learner's topology"));
     }
     std::vector<PlayableGraph> playable;
     for (const Graph& graph : welcome_.graphs) {
+      progress.beat();  // a large graph takes seconds
       machines_.push_back(std::make_unique<Machine>(graph, topology_.get(), welcome_.simulation,
                                                     welcome_.run_seed));
       Machine& machine = *machines_.back();
@@ -90,9 +92,11 @@ int worker_main(int argc, char** argv) {
                       " is not set; workers are started by doppler train");
   }
   const SharedWeights weights = SharedWeights::attach(kWeightsDescriptor);
+  const WorkerProgress progress = WorkerProgress::attach(kProgressDescriptor);
+  WorkerLine& line = progress.line(identity.worker);
   WorkerSocket socket(endpoint, worker_peer_name(identity), key);
-  run_worker(identity, socket, weights, [](Welcome welcome) {
-    return std::make_unique<SimulatedPlayGround>(std::move(welcome));
+  run_worker(identity, socket, weights, line, [&line](Welcome welcome) {
+    return std::make_unique<SimulatedPlayGround>(std::move(welcome), line);
   });
   return static_cast<int>(ExitCode::kDone);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <thread>
@@ -19,12 +21,6 @@ extern char** environ;
 namespace doppler {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr auto kQuickDeath = std::chrono::seconds(5);  // a worker that lived shorter did no work
-constexpr std::uint32_t kQuickDeathLimit = 8;
-constexpr auto kFirstDelay = std::chrono::milliseconds(50);
-constexpr auto kLongestDelay = std::chrono::milliseconds(5000);
 constexpr auto kPollInterval = std::chrono::milliseconds(5);
 
 // A worker that believed itself an MPI process would wait for one; and its libraries must not start
@@ -63,10 +59,36 @@ std::string describe_status(int status) {
   return "ended with status " + std::to_string(status);
 }
 
+std::string in_seconds(std::chrono::nanoseconds duration) {
+  const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count() / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
 }  // namespace
 
-WorkerSupervisor::WorkerSupervisor(WorkerLaunch launch, std::uint32_t worker_count)
-    : launch_(std::move(launch)), workers_(worker_count) {}
+SupervisionLimits supervision_limits_from_environment() {
+  SupervisionLimits limits;
+  const char* variable = std::getenv(kHangDeadlineVariable);
+  if (variable == nullptr) return limits;
+  const std::string_view text(variable);
+  std::uint32_t milliseconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
+  if (error != std::errc() || end != text.data() + text.size() || milliseconds == 0) {
+    throw ConfigError(std::string(kHangDeadlineVariable) + ": '" + variable +
+                      "' is no positive number of milliseconds");
+  }
+  limits.starting = limits.idle = limits.playing = std::chrono::milliseconds(milliseconds);
+  limits.playing_factor = 0;
+  return limits;
+}
+
+WorkerSupervisor::WorkerSupervisor(WorkerLaunch launch, std::uint32_t worker_count,
+                                   const SupervisionLimits& limits)
+    : launch_(std::move(launch)),
+      limits_(limits),
+      progress_(WorkerProgress::create(worker_count)),
+      workers_(worker_count),
+      last_poll_(Clock::now()) {}
 
 WorkerSupervisor::~WorkerSupervisor() {
   stop(std::chrono::milliseconds(0));
@@ -74,6 +96,7 @@ WorkerSupervisor::~WorkerSupervisor() {
 
 void WorkerSupervisor::start(std::uint32_t index) {
   Worker& worker = workers_[index];
+  progress_.line(index).reset();
   std::vector<std::string> arguments = {launch_.program,
                                         "--endpoint",
                                         launch_.endpoint,
@@ -98,7 +121,8 @@ void WorkerSupervisor::start(std::uint32_t index) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", 0, 0);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, launch_.weights_descriptor, kWeightsDescriptor);
-  posix_spawn_file_actions_addclosefrom_np(&actions, kWeightsDescriptor + 1);
+  posix_spawn_file_actions_adddup2(&actions, progress_.descriptor(), kProgressDescriptor);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kProgressDescriptor + 1);
   sigset_t none;
   sigset_t defaults;
   sigemptyset(&none);
@@ -120,48 +144,104 @@ void WorkerSupervisor::start(std::uint32_t index) {
     throw SystemError("posix_spawn(" + launch_.program + "): " + std::strerror(error));
   }
   worker.pid = pid;
-  worker.started = Clock::now();
+  worker.seen_beats = 0;
+  worker.still = std::chrono::nanoseconds(0);
+  worker.verdict = Verdict::kFine;
+}
+
+std::string WorkerSupervisor::name(std::uint32_t index) const {
+  return "worker " + std::to_string(launch_.host) + "." + std::to_string(index) + " (process " +
+         std::to_string(workers_[index].pid) + ")";
 }
 
 std::string WorkerSupervisor::bury(std::uint32_t index, int status) {
   Worker& worker = workers_[index];
-  std::string text = "worker " + std::to_string(launch_.host) + "." + std::to_string(index) +
-                     " (process " + std::to_string(worker.pid) + ") " + describe_status(status);
+  const std::string text = name(index) + " " + describe_status(status);
   worker.pid = -1;
   ++worker.incarnation;
-  const auto now = Clock::now();
-  worker.quick_deaths = now - worker.started < kQuickDeath ? worker.quick_deaths + 1 : 0;
-  if (worker.quick_deaths >= kQuickDeathLimit) {
+  const bool worked = progress_.line(index).episodes() > 0;
+  worker.fruitless_deaths = worked ? 0 : worker.fruitless_deaths + 1;
+  if (worker.fruitless_deaths >= limits_.death_limit) {
     worker.given_up = true;
-    return text + "; given up after " + std::to_string(kQuickDeathLimit) + " quick deaths in a row";
+    return text + "; given up after " + std::to_string(limits_.death_limit) +
+           " deaths in a row without a finished episode";
   }
   std::chrono::milliseconds delay(0);
-  if (worker.quick_deaths > 0) {
-    delay = std::min(kLongestDelay, kFirstDelay * (1 << (worker.quick_deaths - 1)));
+  if (worker.fruitless_deaths > 0) delay = std::min(limits_.first_delay, limits_.longest_delay);
+  for (std::uint32_t i = 1; i < worker.fruitless_deaths; ++i) {
+    delay = std::min(limits_.longest_delay, delay * 2);
   }
-  worker.restart_at = now + delay;
+  worker.restart_at = Clock::now() + delay;
   ++restart_count_;
   return text + "; restarting in " + std::to_string(delay.count()) + " ms";
 }
 
+std::chrono::nanoseconds WorkerSupervisor::deadline(WorkerPhase phase) const {
+  switch (phase) {
+    case WorkerPhase::kStarting:
+      return limits_.starting;
+    case WorkerPhase::kIdle:
+      return limits_.idle;
+    case WorkerPhase::kPlaying:
+      break;
+  }
+  return std::max<std::chrono::nanoseconds>(limits_.playing,
+                                            limits_.playing_factor * longest_episode_);
+}
+
+void WorkerSupervisor::watch(std::uint32_t index, Clock::time_point now,
+                             std::vector<std::string>& events) {
+  Worker& worker = workers_[index];
+  if (worker.verdict == Verdict::kKilled) return;
+  if (worker.verdict == Verdict::kAsked) {
+    if (now < worker.kill_at) return;
+    worker.verdict = Verdict::kKilled;
+    kill(-worker.pid, SIGKILL);
+    events.push_back(name(index) + " did not end when it was asked to; killed");
+    return;
+  }
+  const WorkerLine& line = progress_.line(index);
+  longest_episode_ = std::max(longest_episode_, line.longest_episode());
+  const std::uint64_t beats = line.beats();
+  if (beats != worker.seen_beats) {
+    worker.seen_beats = beats;
+    worker.still = std::chrono::nanoseconds(0);
+    return;
+  }
+  const WorkerPhase phase = line.phase();
+  const std::chrono::nanoseconds allowed = deadline(phase);
+  // What passed since the last look counts for half of the deadline at most: where this process
+  // itself was stopped, or the whole machine, its workers were too.
+  worker.still += std::min<std::chrono::nanoseconds>(now - last_poll_, allowed / 2);
+  if (worker.still <= allowed) return;
+  worker.verdict = Verdict::kAsked;
+  worker.kill_at = now + limits_.grace;
+  kill(-worker.pid, SIGTERM);
+  events.push_back(name(index) + " hangs: no progress for " + in_seconds(worker.still) + " while " +
+                   phase_name(phase) + "; asked to end");
+}
+
 std::vector<std::string> WorkerSupervisor::poll() {
   std::vector<std::string> events;
+  const auto now = Clock::now();
   for (std::uint32_t i = 0; i < workers_.size(); ++i) {
     if (workers_[i].pid < 0) continue;
     int status = 0;
     if (waitpid(workers_[i].pid, &status, WNOHANG) == workers_[i].pid) {
       events.push_back(bury(i, status));
+    } else {
+      watch(i, now, events);
     }
   }
-  const auto now = Clock::now();
   for (std::uint32_t i = 0; i < workers_.size(); ++i) {
     const Worker& worker = workers_[i];
     if (worker.pid < 0 && !worker.given_up && now >= worker.restart_at) start(i);
   }
+  last_poll_ = now;
   if (!workers_.empty() &&
       std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.given_up; })) {
     throw SystemError("every worker of host " + std::to_string(launch_.host) +
-                      " keeps dying at its start; their messages stand above");
+                      " keeps dying before it finishes an episode; their messages stand above");
   }
   return events;
 }

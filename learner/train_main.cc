@@ -171,7 +171,7 @@ std::uint32_t worker_count(const Config& config) {
 class Processes {
  public:
   Processes(const Config& config, int world_size, const std::string& machine,
-            std::size_t version_slots, std::size_t snapshot_bytes)
+            std::size_t version_slots, std::size_t snapshot_bytes, const SupervisionLimits& limits)
       : keys_(make_curve_keys()),
         token_(std::random_device{}() | (static_cast<std::uint64_t>(std::random_device{}()) << 32)),
         socket_(endpoints(config, world_size), keys_),
@@ -196,7 +196,7 @@ class Processes {
         .host = 0,
         .run_token = token_,
         .weights_descriptor = weights_.descriptor()};
-    supervisor_ = std::make_unique<WorkerSupervisor>(launch, workers);
+    supervisor_ = std::make_unique<WorkerSupervisor>(launch, workers, limits);
     log_info("learner at {}, {} workers here, {} other hosts", fmt::join(socket_.endpoints(), " "),
              workers, hosts_.host_count());
   }
@@ -308,8 +308,9 @@ Refinement refine_graph(const Config& config, const RunInput& input, std::size_t
 
 // From input that was found good to the summary; every rank above 0 is served until its end.
 RunOutcome run_training(const Options& options, const Config& config, const RunInputs& inputs,
-                        const Checkpoint* resumed, const Checkpoint* initial, MpiSession& session,
-                        RunFolder& folder, Clock::time_point process_start) {
+                        const Checkpoint* resumed, const Checkpoint* initial,
+                        const SupervisionLimits& limits, MpiSession& session, RunFolder& folder,
+                        Clock::time_point process_start) {
   const std::string config_yaml = to_yaml(config);
   std::vector<RunGraph> graphs = make_run_graphs(config, inputs, resumed);
   const Welcome welcome = make_welcome(config, inputs);
@@ -342,7 +343,7 @@ RunOutcome run_training(const Options& options, const Config& config, const RunI
   TrainingRun run(config, config_yaml, config_hash(config), std::move(graphs), folder,
                   std::move(surroundings), resumed, initial, training_seconds);
   processes = std::make_unique<Processes>(config, session.size(), session.processor_name(),
-                                          run.version_slots(), run.snapshot_bytes());
+                                          run.version_slots(), run.snapshot_bytes(), limits);
   TicketDesk desk(processes->socket(), run.book(), welcome, processes->token(), kTicketLease);
   const RunOutcome outcome = run.run(desk);
   progress.finish();
@@ -452,6 +453,7 @@ int train_main(int argc, char** argv) {
   }
   Config config = load_config(config_path, options.overrides);
   make_paths_absolute(config);
+  const SupervisionLimits limits = supervision_limits_from_environment();
   const RunInputs inputs = load_run_inputs(config);
   std::unique_ptr<Checkpoint> resumed;
   if (options.resume) resumed = load_resumed(options.run_dir, inputs);
@@ -476,8 +478,8 @@ int train_main(int argc, char** argv) {
   MpiSession session;
   RunOutcome outcome = RunOutcome::kDone;
   try {
-    outcome = run_training(options, config, inputs, resumed.get(), initial.get(), session, folder,
-                           process_start);
+    outcome = run_training(options, config, inputs, resumed.get(), initial.get(), limits, session,
+                           folder, process_start);
     session.finalize();
   } catch (const Error& error) {
     // With other ranks the session's end aborts the job, before anybody else could say why.

@@ -1,5 +1,6 @@
 #include "common/worker_supervisor.h"
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <set>
@@ -34,6 +35,24 @@ class WorkerSupervisorTest : public ::testing::Test {
             .host = 4,
             .run_token = 99,
             .weights_descriptor = weights_.descriptor()};
+  }
+  // worker_supervisor_child.cc says what it does in each mode.
+  WorkerLaunch child(const std::string& mode) {
+    return launch("exec " DP_CHILD " " + mode + " \"$@\"");
+  }
+  // Deadlines that a test can wait for; those of other phases stay out of reach.
+  static SupervisionLimits hour_limits() {
+    SupervisionLimits limits;
+    limits.starting = limits.idle = limits.playing = std::chrono::hours(1);
+    limits.grace = milliseconds(60000);
+    return limits;
+  }
+  void poll_until_event(WorkerSupervisor& supervisor, const std::string& text) {
+    poll_until(supervisor, [&] {
+      return std::any_of(events_.begin(), events_.end(), [&](const std::string& event) {
+        return event.find(text) != std::string::npos;
+      });
+    });
   }
 
   // Polls until the condition holds; the events are collected.
@@ -82,14 +101,149 @@ TEST_F(WorkerSupervisorTest, StopsAWorkerThatIgnoresSigterm) {
 }
 
 TEST_F(WorkerSupervisorTest, GivesUpOnAWorkerThatAlwaysDiesAtOnce) {
-  WorkerSupervisor supervisor(launch("exit 7"), 1);
+  SupervisionLimits limits;
+  limits.death_limit = 6;
+  limits.first_delay = milliseconds(1);
+  limits.longest_delay = milliseconds(4);
+  WorkerSupervisor supervisor(launch("exit 7"), 1, limits);
   try {
     poll_until(supervisor, [] { return false; });
     FAIL() << "it went on for ever";
   } catch (const SystemError& error) {
     EXPECT_THAT(error.what(), HasSubstr("keeps dying"));
   }
-  EXPECT_THAT(events_.front(), HasSubstr("exited with code 7"));
+  // The last words are lost with the exception; those before tell of longer and longer pauses.
+  std::vector<std::string> delays;
+  for (const std::string& event : events_) {
+    EXPECT_THAT(event, HasSubstr("exited with code 7; restarting in "));
+    delays.push_back(event.substr(event.find(" in ") + 4));
+  }
+  EXPECT_THAT(delays, ::testing::ElementsAre("1 ms", "2 ms", "4 ms", "4 ms", "4 ms"));
+}
+
+TEST_F(WorkerSupervisorTest, GoesOnWithTheOthersWhenOneIsGivenUp) {
+  SupervisionLimits limits = hour_limits();
+  limits.death_limit = 3;
+  limits.first_delay = milliseconds(1);
+  WorkerSupervisor supervisor(
+      launch("case \"$*\" in *'--worker 1 '*) exit 7;; esac; exec " DP_CHILD " work \"$@\""), 2,
+      limits);
+  poll_until_event(supervisor, "given up after 3 deaths in a row without a finished episode");
+  EXPECT_THAT(events_.back(), HasSubstr("worker 4.1 "));
+  EXPECT_EQ(supervisor.running_count(), 1U);
+  EXPECT_EQ(supervisor.restart_count(), 2U);
+  EXPECT_NO_THROW(supervisor.poll());
+}
+
+TEST_F(WorkerSupervisorTest, AWorkerThatFinishedAnEpisodeIsRestartedAtOnceAndNeverGivenUp) {
+  SupervisionLimits limits = hour_limits();
+  limits.death_limit = 2;
+  WorkerSupervisor supervisor(child("die-after-episode"), 1, limits);
+  poll_until(supervisor, [&] { return supervisor.restart_count() == 5; });
+  for (const std::string& event : events_) EXPECT_THAT(event, HasSubstr("restarting in 0 ms"));
+}
+
+TEST_F(WorkerSupervisorTest, ReplacesAWorkerThatSpinsWhileStarting) {
+  SupervisionLimits limits = hour_limits();
+  limits.starting = milliseconds(300);
+  WorkerSupervisor supervisor(child("spin-starting"), 1, limits);
+  poll_until(supervisor, [&] { return supervisor.running_count() == 1; });
+  const pid_t hung = supervisor.process_ids()[0];
+  poll_until_event(supervisor, "restarting in");
+  ASSERT_GE(events_.size(), 2U);
+  EXPECT_THAT(events_[0],
+              ::testing::MatchesRegex("worker 4\\.0 \\(process " + std::to_string(hung) +
+                                      "\\) hangs: no progress for [0-9]+\\.[0-9] s while "
+                                      "starting; asked to end"));
+  EXPECT_THAT(events_[1], HasSubstr("killed by signal 15"));
+  EXPECT_EQ(kill(hung, 0), -1) << "the process is still there";
+}
+
+TEST_F(WorkerSupervisorTest, KillsAStoppedWorkerThatCannotHearSigterm) {
+  SupervisionLimits limits = hour_limits();
+  limits.idle = milliseconds(2000);  // a loaded machine must not make the second life look hung
+  limits.grace = milliseconds(100);
+  WorkerSupervisor supervisor(child("stop-idle"), 1, limits);
+  poll_until_event(supervisor, "restarting in");
+  ASSERT_EQ(events_.size(), 3U);
+  EXPECT_THAT(events_[0], HasSubstr("while idle; asked to end"));
+  EXPECT_THAT(events_[1], HasSubstr("did not end when it was asked to; killed"));
+  EXPECT_THAT(events_[2], HasSubstr("killed by signal 9"));
+  poll_until(supervisor, [&] { return supervisor.running_count() == 1; });
+  EXPECT_EQ(supervisor.restart_count(), 1U);
+}
+
+TEST_F(WorkerSupervisorTest, KillsAWorkerThatIgnoresSigterm) {
+  SupervisionLimits limits = hour_limits();
+  limits.playing = milliseconds(300);
+  limits.grace = milliseconds(100);
+  WorkerSupervisor supervisor(child("deaf"), 1, limits);
+  poll_until_event(supervisor, "killed by signal 9");
+  EXPECT_THAT(events_[0], HasSubstr("while playing; asked to end"));
+}
+
+TEST_F(WorkerSupervisorTest, LongEpisodesMakeForALongDeadline) {
+  SupervisionLimits limits = hour_limits();
+  limits.playing = milliseconds(1);
+  limits.playing_factor = 25;  // of 40 ms
+  WorkerSupervisor supervisor(child("spin-after-long-episode"), 1, limits);
+  poll_until_event(supervisor, "hangs");
+  // 25 times 40 ms; the deadline of 1 ms did not hold.
+  const std::size_t at = events_[0].find("no progress for ");
+  ASSERT_NE(at, std::string::npos) << events_[0];
+  EXPECT_GE(std::stod(events_[0].substr(at + 16)), 1.0) << events_[0];
+}
+
+TEST_F(WorkerSupervisorTest, AWorkerThatAlwaysHangsIsGivenUp) {
+  SupervisionLimits limits = hour_limits();
+  limits.playing = milliseconds(50);
+  limits.death_limit = 3;
+  limits.first_delay = milliseconds(1);
+  WorkerSupervisor supervisor(child("always-spin"), 1, limits);
+  try {
+    poll_until(supervisor, [] { return false; });
+    FAIL() << "it went on for ever";
+  } catch (const SystemError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("keeps dying"));
+  }
+}
+
+// As when this process, or the machine, was stopped for a while.
+TEST_F(WorkerSupervisorTest, TimeInWhichNobodyLookedIsNotAllCharged) {
+  SupervisionLimits limits = hour_limits();
+  limits.starting = milliseconds(400);
+  WorkerSupervisor supervisor(launch("exec sleep 1000"), 1, limits);
+  supervisor.poll();
+  std::this_thread::sleep_for(milliseconds(600));
+  EXPECT_THAT(supervisor.poll(), ::testing::IsEmpty());
+  poll_until_event(supervisor, "hangs");
+}
+
+TEST_F(WorkerSupervisorTest, AWorkerThatGetsOnIsLeftAlone) {
+  SupervisionLimits limits = hour_limits();
+  // A thousand times what it needs, and over before the end of the test.
+  limits.starting = limits.idle = limits.playing = milliseconds(5000);
+  WorkerSupervisor supervisor(child("work"), 2, limits);
+  const auto end = std::chrono::steady_clock::now() + milliseconds(6000);
+  poll_until(supervisor, [&] { return std::chrono::steady_clock::now() > end; });
+  EXPECT_EQ(supervisor.restart_count(), 0U);
+  EXPECT_THAT(events_, ::testing::IsEmpty());
+}
+
+TEST(SupervisionLimits, AreTakenFromTheEnvironment) {
+  unsetenv(kHangDeadlineVariable);
+  EXPECT_EQ(supervision_limits_from_environment().playing, milliseconds(30000));
+  setenv(kHangDeadlineVariable, "1500", 1);
+  const SupervisionLimits limits = supervision_limits_from_environment();
+  EXPECT_EQ(limits.starting, milliseconds(1500));
+  EXPECT_EQ(limits.idle, milliseconds(1500));
+  EXPECT_EQ(limits.playing, milliseconds(1500));
+  EXPECT_EQ(limits.playing_factor, 0U);
+  for (const char* wrong : {"", "0", "-5", "5s", "1e3", "99999999999"}) {
+    setenv(kHangDeadlineVariable, wrong, 1);
+    EXPECT_THROW(supervision_limits_from_environment(), ConfigError) << wrong;
+  }
+  unsetenv(kHangDeadlineVariable);
 }
 
 TEST_F(WorkerSupervisorTest, AWorkerSeesTheWeightsTheKeyAndNoMpi) {
@@ -110,9 +264,10 @@ TEST_F(WorkerSupervisorTest, AWorkerSeesTheWeightsTheKeyAndNoMpi) {
   std::istringstream lines(content("fds"));
   std::set<int> descriptors;
   for (int descriptor = 0; lines >> descriptor;) descriptors.insert(descriptor);
-  // 0, 1, 2, the weights, and the folder that ls itself reads.
+  // 0, 1, 2, the weights, the progress, and the folder that ls itself reads.
   EXPECT_TRUE(descriptors.contains(kWeightsDescriptor));
-  EXPECT_LE(descriptors.size(), 5U);
+  EXPECT_TRUE(descriptors.contains(kProgressDescriptor));
+  EXPECT_LE(descriptors.size(), 6U);
   EXPECT_THAT(content("args"), HasSubstr("--host 4 --worker 0 --incarnation 0 --run-token 99"));
   EXPECT_THAT(content("args"), ::testing::Not(HasSubstr("the-key")));
 }
