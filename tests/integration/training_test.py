@@ -216,6 +216,33 @@ class TrainingTest(unittest.TestCase):
         self.assertEqual(self.final_digest(run_dir), quiet)
         self.check_log(run_dir)
 
+    def test_a_stopped_worker_is_replaced(self):
+        quiet = self.final_digest(self.train("quiet"))
+        run_dir = self.path / "stopped"
+        # Shorter than a ticket's lease of 60 s and far longer than anything here takes.
+        process = self.start("train", self.config, "--run-dir", run_dir, "--quiet",
+                             env=environment() | {"DOPPLER_HANG_DEADLINE_MS": "6000"})
+        self.wait_for_update(process, run_dir, 10)
+        # It keeps its credit, so it is handed a ticket without which its batch cannot close.
+        victim = children_of(process.pid)[0]
+        os.kill(victim, signal.SIGSTOP)
+        began = time.monotonic()
+        _, errors = self.finish(process)
+        self.assertGreater(time.monotonic() - began, 5)
+        self.assertRegex(errors, rf"worker 0\.\d \(process {victim}\) hangs: "
+                                 r"no progress for \d+\.\d s while \w+; asked to end")
+        self.assertIn(f"(process {victim}) did not end when it was asked to; killed", errors)
+        self.assertRegex(errors, rf"\(process {victim}\) was killed by signal 9 .*; restarting in \d+ ms")
+        self.assertGreaterEqual(self.check_summary(run_dir)["restarts"], 1)
+        self.assertEqual(self.final_digest(run_dir), quiet)
+        self.check_log(run_dir)
+
+    def test_a_wrong_deadline_for_hangs_is_refused(self):
+        _, errors = self.run_doppler("train", self.config, "--run-dir", self.path / "run", "--quiet", expect=2,
+                                     env=environment() | {"DOPPLER_HANG_DEADLINE_MS": "5s"})
+        self.assertIn("DOPPLER_HANG_DEADLINE_MS: '5s'", errors)
+        self.assertFalse((self.path / "run").exists())
+
     def test_workers_die_with_a_killed_learner(self):
         run_dir = self.path / "orphans"
         process = self.start("train", self.config, "--run-dir", run_dir, "--quiet")
