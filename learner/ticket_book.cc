@@ -110,15 +110,16 @@ void TicketBook::reissue(Entry& entry) {
   put_back(entry.ticket.id);
 }
 
-std::size_t TicketBook::release(const std::string& peer) {
-  std::size_t released = 0;
+ReleasedTickets TicketBook::release(const std::string& peer) {
+  ReleasedTickets released;
   for (auto& [id, entry] : entries_) {
     if (!entry.issued || entry.done || entry.peer != peer) continue;
-    ++released;
     if (++entry.deaths < kDeathLimit) {
       reissue(entry);
+      ++released.reissued;
       continue;
     }
+    ++released.failed;
     entry.done = true;
     entry.failed = true;
     --batches_.at(entry.ticket.batch).open_tickets;

@@ -39,6 +39,12 @@ struct ClosedTicket {
   std::vector<Trajectory> trajectories;  // empty: the ticket failed
 };
 
+// What became of the tickets of a worker that died.
+struct ReleasedTickets {
+  std::size_t reissued = 0;
+  std::size_t failed = 0;
+};
+
 enum class ResultOutcome {
   kAccepted,
   kClosedAlready,  // another attempt was faster, or the ticket is of an earlier life of the run
@@ -60,8 +66,9 @@ class TicketBook {
   ResultOutcome accept(Result result);
   // The ticket never reached its peer: it is issued again, as the same attempt.
   void put_back(std::uint64_t ticket);
-  // The peer died: its tickets are issued again, and each remembers the death. Returns how many.
-  std::size_t release(const std::string& peer);
+  // The peer died: its tickets are issued again, and each remembers the death; those that took down
+  // too many fail.
+  ReleasedTickets release(const std::string& peer);
   // Every ticket that was issued before `deadline` is issued again; that is nobody's death. Returns
   // how many.
   std::size_t release_issued_before(BookClock::time_point deadline);

@@ -139,11 +139,16 @@ void TicketDesk::hand_out() {
 }
 
 void TicketDesk::forget(const std::string& name, const char* why) {
-  const std::size_t released = book_->release(name);
+  const ReleasedTickets released = book_->release(name);
   peers_.erase(name);
-  if (released > 0) {
-    events_.push_back("worker " + name + ": " + why + "; " + std::to_string(released) +
+  if (released.reissued > 0) {
+    events_.push_back("worker " + name + ": " + why + "; " + std::to_string(released.reissued) +
                       " tickets are issued again");
+  }
+  if (released.failed > 0) {
+    events_.push_back("worker " + name + ": " + why + "; " + std::to_string(released.failed) +
+                      " tickets failed, having taken down " +
+                      std::to_string(TicketBook::kDeathLimit) + " workers each");
   }
 }
 

@@ -89,7 +89,7 @@ TEST(TicketBook, ADeadWorkersTicketsComeFirstAgain) {
   TicketBook book(kSeed, 0, 0, {});
   book.open(order(1));
   const Ticket lost = *book.issue("dies", kNow);
-  EXPECT_EQ(book.release("dies"), 1U);
+  EXPECT_EQ(book.release("dies").reissued, 1U);
   EXPECT_EQ(book.reissued(), 1U);
   const Ticket again = *book.issue("lives", kNow);
   EXPECT_EQ(again.id, lost.id);
@@ -112,6 +112,35 @@ TEST(TicketBook, ATicketThatKillsThreeWorkersFailsAndItsBatchClosesWithoutIt) {
   EXPECT_EQ(closed[1].trajectories.size(), 2U);
   EXPECT_EQ(book.counts().failed, 2U);
   book.count(TrajectoryStatus::kTrained, 2);
+  book.check_identity();
+}
+
+// A hung worker's lease may run out before it is ended; deaths of other attempts are remembered.
+// Evaluation is no training work: its failure closes the batch and stands in no count.
+TEST(TicketBook, BalancesFromTheFirstDeathToTheFailure) {
+  TicketBook book(kSeed, 0, 0, {});
+  book.open(order(1, 4, true));
+  std::size_t failed = 0;
+  for (int life = 0; life < 3; ++life) {
+    ASSERT_EQ(issue_all(book, "hangs").size(), 3U);
+    book.check_identity();
+    if (life == 1) {
+      EXPECT_EQ(book.release_issued_before(kNow + std::chrono::seconds(1)), 3U);
+      EXPECT_EQ(book.release("hangs").reissued, 0U) << "it held nothing any more";
+      ASSERT_EQ(issue_all(book, "hangs").size(), 3U);
+    }
+    EXPECT_FALSE(book.complete(1));
+    failed += book.release("hangs").failed;
+    book.check_identity();
+  }
+  EXPECT_EQ(failed, 3U);
+  EXPECT_FALSE(book.issue("next", kNow));
+  EXPECT_EQ(book.counts().outstanding, 4U);  // until the batch closes
+  ASSERT_TRUE(book.complete(1));
+  for (const ClosedTicket& ticket : book.close(1)) EXPECT_TRUE(ticket.trajectories.empty());
+  EXPECT_EQ(book.counts().opened, 4U);
+  EXPECT_EQ(book.counts().failed, 4U);
+  EXPECT_EQ(book.counts().outstanding, 0U);
   book.check_identity();
 }
 
