@@ -50,7 +50,7 @@ struct SupervisionLimits {
   std::chrono::milliseconds first_delay{50};
   std::chrono::milliseconds longest_delay{10000};
   // As many deaths in a row without a finished episode, and a worker is given up.
-  std::uint32_t death_limit = 20;
+  std::uint32_t death_limit = 10;
 };
 
 // Milliseconds in place of all three deadlines, the one for playing fixed. For tests, and for runs
