@@ -32,20 +32,31 @@ endif()
 
 # The headers of the standard library, compiled once for all libraries. A build with CMAKE_DISABLE_PRECOMPILE_HEADERS
 # (preset dev) shows includes that only a precompiled header hides.
-add_library(dp_standard_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
-target_link_libraries(dp_standard_headers PRIVATE dp_options)
-target_precompile_headers(dp_standard_headers PRIVATE
-  <algorithm> <array> <charconv> <cmath> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <span>
-  <sstream> <string> <string_view> <unordered_map> <utility> <vector>)
+# What spends its time in files and other libraries is compiled with little optimisation, which takes two thirds of the time.
+set(DP_LIGHT_OPTIONS $<$<CONFIG:Release>:-O1>)
+foreach(headers dp_standard_headers dp_light_headers)
+  add_library(${headers} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+  target_link_libraries(${headers} PRIVATE dp_options)
+  target_precompile_headers(${headers} PRIVATE
+    <algorithm> <array> <charconv> <cmath> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <span>
+    <sstream> <string> <string_view> <unordered_map> <utility> <vector>)
+endforeach()
+target_compile_options(dp_light_headers PRIVATE ${DP_LIGHT_OPTIONS})
 
-# dp_library(NAME [OWN_HEADERS] SOURCES a.cc ... [PUBLIC libs] [PRIVATE libs]). OWN_HEADERS: without precompiled headers.
+# dp_library(NAME [LIGHT] [OWN_HEADERS] SOURCES a.cc ... [PUBLIC libs] [PRIVATE libs]). LIGHT: with little optimisation.
+# OWN_HEADERS: without precompiled headers.
 function(dp_library name)
-  cmake_parse_arguments(ARG "OWN_HEADERS" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "LIGHT;OWN_HEADERS" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE dp_options ${ARG_PRIVATE})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  set(headers dp_standard_headers)
+  if(ARG_LIGHT)
+    set(headers dp_light_headers)
+    target_compile_options(${name} PRIVATE ${DP_LIGHT_OPTIONS})
+  endif()
   if(NOT ARG_OWN_HEADERS)
-    target_precompile_headers(${name} REUSE_FROM dp_standard_headers)
+    target_precompile_headers(${name} REUSE_FROM ${headers})
   endif()
 endfunction()
 
@@ -54,16 +65,15 @@ add_custom_target(programs)
 
 # Front ends and tests spend their time in the libraries, and their compilation in the headers of CLI11, GoogleTest and
 # the JSON library: these are compiled once, and the code around them with little optimisation.
-set(DP_FRONT_END_OPTIONS $<$<CONFIG:Release>:-O1>)
 add_library(dp_program_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
 target_link_libraries(dp_program_headers PRIVATE dp_options CLI11::CLI11 nlohmann_json::nlohmann_json)
-target_compile_options(dp_program_headers PRIVATE ${DP_FRONT_END_OPTIONS})
+target_compile_options(dp_program_headers PRIVATE ${DP_LIGHT_OPTIONS})
 target_precompile_headers(dp_program_headers PRIVATE
   <CLI/CLI.hpp> <nlohmann/json.hpp> <iostream> <map> <optional> <span> <string> <vector>)
 if(DP_WITH_TESTS)
   add_library(dp_test_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
   target_link_libraries(dp_test_headers PRIVATE dp_options GTest::gmock GTest::gtest)
-  target_compile_options(dp_test_headers PRIVATE ${DP_FRONT_END_OPTIONS})
+  target_compile_options(dp_test_headers PRIVATE ${DP_LIGHT_OPTIONS})
   target_precompile_headers(dp_test_headers PRIVATE
     <gmock/gmock.h> <gtest/gtest.h> <filesystem> <fstream> <map> <random> <span> <string> <vector>)
 endif()
@@ -73,7 +83,7 @@ function(dp_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;PRIVATE" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE dp_options ${ARG_PRIVATE})
-  target_compile_options(${name} PRIVATE ${DP_FRONT_END_OPTIONS})
+  target_compile_options(${name} PRIVATE ${DP_LIGHT_OPTIONS})
   if("CLI11::CLI11" IN_LIST ARG_PRIVATE)
     target_precompile_headers(${name} REUSE_FROM dp_program_headers)
   endif()
@@ -92,7 +102,7 @@ function(dp_test name)
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE dp_options GTest::gmock GTest::gtest_main ${ARG_PRIVATE})
-  target_compile_options(${name} PRIVATE ${DP_FRONT_END_OPTIONS})
+  target_compile_options(${name} PRIVATE ${DP_LIGHT_OPTIONS})
   if(NOT ARG_OWN_HEADERS)
     target_precompile_headers(${name} REUSE_FROM dp_test_headers)
   endif()
