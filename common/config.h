@@ -19,8 +19,8 @@ enum class TrainingMode { kSynchronous };
 // one placement a graph, made by the baseline of that name (kBest: by the best of them).
 enum class Teacher { kCriticalPath, kHeft, kEtf, kPeft, kEnumOpt, kLocalSearch, kBest };
 enum class SelectPolicy { kLearned, kCriticalPath };
-// kOnePass: learned too, but all placements at once from the graph alone, whatever was placed before
-// (as GDP does); for the number of devices that it was trained with.
+// kOnePass: learned too, but all placements at once from the graph alone, whatever was placed
+// before (as GDP does); for the number of devices that it was trained with.
 enum class PlacePolicy { kLearned, kEarliestStart, kOnePass };
 enum class Transport { kAuto, kIpc, kTcp };
 
@@ -46,7 +46,7 @@ struct SimulationConfig {
   Contention contention = Contention::kSerial;
   Dispatch dispatch = Dispatch::kFifo;
   MemoryRule memory = MemoryRule::kEnforce;
-  double operation_noise = 0;  // coefficients of variation
+  double operation_noise = 0;                // coefficients of variation
   std::map<std::string, double> kind_noise;  // of the kinds of operation that have one of their own
   double transfer_noise = 0;
 };

@@ -128,10 +128,10 @@ void validate(const Config& config) {
           "graph.generate=chain-mm");
   require(config.graph.path.empty() || config.graph.generate.empty(),
           "graph.path: graph.generate is given too; remove one of them");
-  require(
-      config.model.select == SelectPolicy::kLearned || config.model.place != PlacePolicy::kEarliestStart,
-      "model.select: neither it nor model.place is learned, so there is nothing to train; set "
-      "one to learned");
+  require(config.model.select == SelectPolicy::kLearned ||
+              config.model.place != PlacePolicy::kEarliestStart,
+          "model.select: neither it nor model.place is learned, so there is nothing to train; set "
+          "one to learned");
 
   require(config.run.budget_seconds == 0 || config.refinement.seconds < config.run.budget_seconds,
           "refinement.seconds: is not below run.budget_seconds, which it is part of");
@@ -197,8 +197,8 @@ std::string to_yaml(const Config& config) {
 
 std::vector<std::string> forbidden_changes(const Config& before, const Config& now) {
   static constexpr std::array<std::string_view, 8> kFree = {
-      "run.name", "run.workers", "run.budget_seconds", "learner.threads",
-      "refinement.", "checkpoint.", "archive.", "network."};
+      "run.name",    "run.workers", "run.budget_seconds", "learner.threads",
+      "refinement.", "checkpoint.", "archive.",           "network."};
   std::vector<std::string> changes;
   for (const ConfigKey& key : config_keys()) {
     const bool free = std::any_of(kFree.begin(), kFree.end(), [&](std::string_view prefix) {

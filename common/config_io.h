@@ -28,8 +28,8 @@ void validate(const Config& config);
 std::string to_yaml(const Config& config);
 
 // What differs between the configuration of a run and the one that it is to be resumed with, a line
-// a key: "run.seed: 1, now 2". Keys that a resumed run may change (budgets, workers, how often files
-// are written) are left out.
+// a key: "run.seed: 1, now 2". Keys that a resumed run may change (budgets, workers, how often
+// files are written) are left out.
 std::vector<std::string> forbidden_changes(const Config& before, const Config& now);
 
 // Of all values; equal configurations have equal hashes.

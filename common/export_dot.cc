@@ -86,12 +86,13 @@ class Writer {
     if (o.output_bytes != 0) attribute("output_bytes", number(o.output_bytes));
     if (o.compute_time != SimTime(0)) attribute("compute_ticks", number(o.compute_time.ticks()));
     if (o.transfer_time != SimTime(0)) attribute("transfer_ticks", number(o.transfer_time.ticks()));
-    if (!o.output_shape.empty()) attribute("output_shape", in_quotes(joined(o.output_shape, number)));
+    if (!o.output_shape.empty())
+      attribute("output_shape", in_quotes(joined(o.output_shape, number)));
     if (!o.measured_durations.empty()) {
-      attribute("measured_seconds", in_quotes(joined(o.measured_durations, [](const auto& measured) {
-                  return percent_encoded(measured.device_kind) + ":" +
-                         format_decimal(measured.seconds);
-                })));
+      attribute(
+          "measured_seconds", in_quotes(joined(o.measured_durations, [](const auto& measured) {
+            return percent_encoded(measured.device_kind) + ":" + format_decimal(measured.seconds);
+          })));
     }
     if (o.group.value() != GroupId().value()) attribute("group_id", number(o.group.value()));
     if (o.role == Role::kReduce) attribute("role", "reduce");

@@ -1,5 +1,6 @@
-// Time inside sim, gpuexec and the episode: a 64-bit integer, so that ties are exact and sums are the same everywhere.
-// One tick is one picosecond where costs are physical; in reference mode it is the unit of the graph file.
+// Time inside sim, gpuexec and the episode: a 64-bit integer, so that ties are exact and sums are
+// the same everywhere. One tick is one picosecond where costs are physical; in reference mode it is
+// the unit of the graph file.
 #ifndef DOPPLER_COMMON_SIM_TIME_H_
 #define DOPPLER_COMMON_SIM_TIME_H_
 
@@ -17,7 +18,9 @@ class SimTime {
   static constexpr SimTime max() { return SimTime(std::numeric_limits<std::int64_t>::max()); }
 
   constexpr std::int64_t ticks() const { return ticks_; }
-  constexpr double seconds() const { return static_cast<double>(ticks_) * 1e-12; }  // physical costs only
+  constexpr double seconds() const {
+    return static_cast<double>(ticks_) * 1e-12;
+  }  // physical costs only
 
   constexpr auto operator<=>(const SimTime&) const = default;
   constexpr SimTime& operator+=(SimTime other) {

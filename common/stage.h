@@ -1,5 +1,5 @@
-// The stages of training (paper, section 4): imitation of a teacher, policy gradient on the simulator, policy gradient
-// on the machine.
+// The stages of training (paper, section 4): imitation of a teacher, policy gradient on the
+// simulator, policy gradient on the machine.
 #ifndef DOPPLER_COMMON_STAGE_H_
 #define DOPPLER_COMMON_STAGE_H_
 
@@ -11,9 +11,12 @@ enum class Stage : std::uint8_t { kImitation = 1, kSimulation = 2, kReal = 3 };
 
 constexpr const char* stage_name(Stage stage) {
   switch (stage) {
-    case Stage::kImitation: return "imitation";
-    case Stage::kSimulation: return "simulation";
-    case Stage::kReal: return "real";
+    case Stage::kImitation:
+      return "imitation";
+    case Stage::kSimulation:
+      return "simulation";
+    case Stage::kReal:
+      return "real";
   }
   return "unknown";
 }

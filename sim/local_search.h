@@ -30,11 +30,11 @@ struct LocalSearchOptions {
   double seconds = 0;                    // > 0: runs for that long instead; not deterministic
   std::vector<SearchStart> starts = {};  // to begin from, besides those of the list schedulers
   // Refines: where one of `starts` is better than all list schedules, every round begins from the
-  // best so far, since heat would only lead away from it. Where none is, they are worth no more than
-  // other starts.
+  // best so far, since heat would only lead away from it. Where none is, they are worth no more
+  // than other starts.
   bool refine = false;
-  SimTime target = SimTime(-1);    // stops as soon as the best is no larger, a bound for instance
-  std::stop_token stop = {};       // stops early and returns the best so far
+  SimTime target = SimTime(-1);  // stops as soon as the best is no larger, a bound for instance
+  std::stop_token stop = {};     // stops early and returns the best so far
   // Called now and then by the thread that called local_search().
   std::function<void(const SearchProgress&)> on_progress = {};
 };

@@ -26,9 +26,9 @@ struct LowerBounds {
   // more of it; SimTime::max() where some operation fits nowhere, so that no assignment fits.
   //
   // Proof. While an operation runs, its device holds its output, its input tensors, and of each
-  // predecessor the output or the copy that came over the edge, so no less than the smaller of both.
-  // An operation that needs more than a device's capacity cannot run there. What does not fit into
-  // the capacities up to c runs on the devices S beyond c: it is work for |S| machines, each
+  // predecessor the output or the copy that came over the edge, so no less than the smaller of
+  // both. An operation that needs more than a device's capacity cannot run there. What does not fit
+  // into the capacities up to c runs on the devices S beyond c: it is work for |S| machines, each
   // operation at its least time in S, between its head and its tail.
   SimTime within_memory;
 };

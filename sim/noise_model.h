@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/graph.h"
-#include "common/random.h"
 #include "common/physical_options.h"
+#include "common/random.h"
 
 namespace doppler {
 

@@ -37,11 +37,11 @@
 
 #include "common/cost_table.h"
 #include "common/executor.h"
+#include "common/physical_options.h"
 #include "common/topology.h"
 #include "sim/fair_links.h"
 #include "sim/memory_meter.h"
 #include "sim/noise_model.h"
-#include "common/physical_options.h"
 #include "sim/ready_queues.h"
 #include "sim/serial_links.h"
 #include "sim/timer_heap.h"

@@ -10,8 +10,8 @@
 
 #include "common/assignment.h"
 #include "common/graph.h"
-#include "common/random.h"
 #include "common/physical_options.h"
+#include "common/random.h"
 
 namespace doppler {
 

@@ -58,9 +58,9 @@ int main(int argc, char** argv) {
       doppler::test::random_graph(
           {.operation_count = 200, .edges_per_operation = 1.3, .largest_cost = 3}, random));
   if (const char* folder = std::getenv("DOPPLER_PUBLIC_DATA")) {
-    for (const char* file :
-         {"doppler/gdp_chain_mm_112nodes.txt", "doppler/gdp_ffnn_192nodes.txt",
-          "doppler/gdp_transformer_block_215nodes.txt", "doppler/gdp_full_transformer_layer_261nodes.txt"}) {
+    for (const char* file : {"doppler/gdp_chain_mm_112nodes.txt", "doppler/gdp_ffnn_192nodes.txt",
+                             "doppler/gdp_transformer_block_215nodes.txt",
+                             "doppler/gdp_full_transformer_layer_261nodes.txt"}) {
       const std::filesystem::path path = std::filesystem::path(folder) / file;
       if (std::filesystem::exists(path)) {
         doppler::register_graph(path.stem().string(),

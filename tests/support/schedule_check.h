@@ -9,8 +9,8 @@
 
 #include "common/cost_table.h"
 #include "common/executor.h"
-#include "common/topology.h"
 #include "common/physical_options.h"
+#include "common/topology.h"
 #include "tests/support/progressive_filling.h"
 
 namespace doppler::test {

@@ -92,7 +92,8 @@ TEST_F(WorkerSupervisorTest, RestartsAKilledWorkerAndCounts) {
 
 TEST_F(WorkerSupervisorTest, StopsAWorkerThatIgnoresSigterm) {
   WorkerSupervisor supervisor(
-      launch("trap '' TERM; touch " + dir_.path().string() + "/ready; while :; do sleep 1; done"), 1);
+      launch("trap '' TERM; touch " + dir_.path().string() + "/ready; while :; do sleep 1; done"),
+      1);
   poll_until(supervisor, [&] { return std::ifstream(dir_.path().string() + "/ready").good(); });
   const pid_t pid = supervisor.process_ids()[0];
   supervisor.stop(milliseconds(50));
@@ -249,10 +250,11 @@ TEST(SupervisionLimits, AreTakenFromTheEnvironment) {
 TEST_F(WorkerSupervisorTest, AWorkerSeesTheWeightsTheKeyAndNoMpi) {
   setenv("OMPI_COMM_WORLD_RANK", "0", 1);
   setenv("PMIX_RANK", "0", 1);
-  WorkerSupervisor supervisor(launch("env > " + dir_.path().string() + "/env; ls /proc/self/fd > " +
-                                     dir_.path().string() + "/fds; echo \"$@\" > " + dir_.path().string() +
-                                     "/args; touch " + dir_.path().string() + "/done; exec sleep 1000"),
-                              1);
+  WorkerSupervisor supervisor(
+      launch("env > " + dir_.path().string() + "/env; ls /proc/self/fd > " + dir_.path().string() +
+             "/fds; echo \"$@\" > " + dir_.path().string() + "/args; touch " +
+             dir_.path().string() + "/done; exec sleep 1000"),
+      1);
   poll_until(supervisor, [&] { return std::ifstream(dir_.path().string() + "/done").good(); });
   unsetenv("OMPI_COMM_WORLD_RANK");
   unsetenv("PMIX_RANK");

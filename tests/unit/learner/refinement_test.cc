@@ -21,8 +21,9 @@ SimulationConfig two_devices() {
   return simulation;
 }
 
-// Fork-join, two of the four on each device: those on device 1 have their input at 1 + 1 = 2 and end
-// at 12, those on device 0 end at 11 and are on device 1 at 12, so with the join there it is over at
+// Fork-join, two of the four on each device: those on device 1 have their input at 1 + 1 = 2 and
+// end at 12, those on device 0 end at 11 and are on device 1 at 12, so with the join there it is
+// over at
 // 13. Three and one would take 1 + 15 and more.
 TEST(Refinement, FindsTheOptimumNextToThePolicysPlacement) {
   const Graph graph = test::fork_join_graph();

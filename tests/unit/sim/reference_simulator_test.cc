@@ -213,12 +213,13 @@ TEST_P(PublishedCosts, AreReproducedToTheLastBit) {
 INSTANTIATE_TEST_SUITE_P(Paper, PublishedCosts,
                          testing::Values(PublishedCost{"doppler/gdp_chain_mm_112nodes.txt",
                                                        "1600.070068359375", "4800.27978515625"},
-                                         PublishedCost{"doppler/gdp_ffnn_192nodes.txt", "84.18241119384766",
-                                                       "226.78318786621094"},
+                                         PublishedCost{"doppler/gdp_ffnn_192nodes.txt",
+                                                       "84.18241119384766", "226.78318786621094"},
                                          PublishedCost{"doppler/gdp_transformer_block_215nodes.txt",
                                                        "240.3115234375", "388.6778259277344"},
-                                         PublishedCost{"doppler/gdp_full_transformer_layer_261nodes.txt",
-                                                       "274.88299560546875", "388.9769592285156"}));
+                                         PublishedCost{
+                                             "doppler/gdp_full_transformer_layer_261nodes.txt",
+                                             "274.88299560546875", "388.9769592285156"}));
 
 }  // namespace
 }  // namespace doppler
