@@ -60,7 +60,8 @@ PhysicalSimulator::PhysicalSimulator(const CostTable& costs, const Topology& top
   const auto devices = static_cast<std::size_t>(device_count_);
   missing_inputs_.resize(n);
   busy_.resize(devices);
-  sent_by_.resize(devices);
+  delivery_.resize(devices);
+  next_edge_.resize(destinations_.size());
   transfers_.resize(destinations_.size());
   cause_.resize(n);
   arrival_.resize(n);
@@ -140,7 +141,7 @@ void PhysicalSimulator::reset(const Assignment& assignment, std::span<const Oper
   }
   std::copy(in_degree_.begin(), in_degree_.end(), missing_inputs_.begin());
   std::fill(busy_.begin(), busy_.end(), std::uint8_t{0});
-  std::fill(sent_by_.begin(), sent_by_.end(), -1);
+  std::fill(delivery_.begin(), delivery_.end(), Delivery());
   transfer_count_ = 0;
   finished_count_ = 0;
   now_ = 0;
@@ -184,6 +185,11 @@ void PhysicalSimulator::simulate() {
     const std::uint32_t event = payload & ((1U << kEventBits) - 1);
     if (event == kOperationEnds) {
       end_operation<Mode, Detailed>(subject);
+    } else if (Mode == Contention::kNone) {
+      std::int32_t id = subject;
+      do {
+        end_transfer<Mode, Detailed>(id++);
+      } while (id < transfer_count_ && transfers_[static_cast<std::size_t>(id)].joins_previous);
     } else if (Mode != Contention::kFair || event == kTransferEnds) {
       end_transfer<Mode, Detailed>(subject);
     } else {
@@ -236,7 +242,7 @@ inline void PhysicalSimulator::release_output(std::int32_t operation) {
   ++finished_count_;
   const auto index = static_cast<std::size_t>(operation);
   const std::int32_t own = device_of(operation);
-  [[maybe_unused]] const std::int32_t transfers_before = transfer_count_;
+  const std::int32_t first_transfer = transfer_count_;
   [[maybe_unused]] int local_readers = 0;
   if constexpr (Detailed) {
     if (has_memory_) {
@@ -244,15 +250,15 @@ inline void PhysicalSimulator::release_output(std::int32_t operation) {
       int transfers = 0;
       for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
         const std::int32_t to = device_of(destinations_[static_cast<std::size_t>(e)]);
-        std::int32_t& sent_by = sent_by_[static_cast<std::size_t>(to)];
+        std::int32_t& producer = delivery_[static_cast<std::size_t>(to)].producer;
         if (to == own) {
           ++local_readers;
-        } else if (sent_by != operation) {
-          sent_by = operation;
+        } else if (producer != operation) {
+          producer = operation;
           ++transfers;
         }
       }
-      std::fill(sent_by_.begin(), sent_by_.end(), -1);
+      std::fill(delivery_.begin(), delivery_.end(), Delivery());
       memory_.operation_ends(OperationId(operation), local_readers, transfers);
     }
   }
@@ -261,10 +267,17 @@ inline void PhysicalSimulator::release_output(std::int32_t operation) {
     const std::int32_t to = device_of(destination);
     if (to == own) {
       arrive<Detailed>(destination, Wait::Kind::kOperation, operation);
-    } else if (sent_by_[static_cast<std::size_t>(to)] != operation) {
-      sent_by_[static_cast<std::size_t>(to)] = operation;
-      request_transfer<Mode, Detailed>(operation, e, to);
+      continue;
     }
+    Delivery& delivery = delivery_[static_cast<std::size_t>(to)];
+    next_edge_[static_cast<std::size_t>(e)] = -1;
+    if (delivery.producer == operation) {
+      next_edge_[static_cast<std::size_t>(delivery.last_edge)] = e;
+    } else {
+      delivery.producer = operation;
+      request_transfer<Mode, Detailed>(operation, e, to, first_transfer);
+    }
+    delivery.last_edge = e;
   }
 }
 
@@ -328,7 +341,7 @@ double PhysicalSimulator::transfer_factor(const Transfer& transfer) const {
 
 template <Contention Mode, bool Detailed>
 inline void PhysicalSimulator::request_transfer(std::int32_t operation, std::int32_t edge,
-                                                std::int32_t to) {
+                                                std::int32_t to, std::int32_t first_of_operation) {
   const std::int32_t from = device_of(operation);
   const std::int32_t id = transfer_count_++;
   Transfer& transfer = transfers_[static_cast<std::size_t>(id)];
@@ -336,6 +349,7 @@ inline void PhysicalSimulator::request_transfer(std::int32_t operation, std::int
   transfer.first_edge = edge;
   transfer.pair = from * device_count_ + to;
   transfer.to = to;
+  transfer.joins_previous = false;
   if (equal_edges_[static_cast<std::size_t>(operation)] != 0) {
     transfer.duration = costs_->transfer(EdgeId(edge), DeviceId(from), DeviceId(to)).ticks();
   } else {
@@ -373,6 +387,14 @@ inline void PhysicalSimulator::request_transfer(std::int32_t operation, std::int
       set_timer(now_ + before, id, flows ? kFlowBegins : kTransferEnds);
     }
   } else {
+    if constexpr (Mode == Contention::kNone) {
+      // Nothing can come between transfers that are requested together and end together.
+      if (id > first_of_operation &&
+          transfers_[static_cast<std::size_t>(id - 1)].duration == transfer.duration) {
+        transfer.joins_previous = true;
+        return;
+      }
+    }
     set_timer(now_ + transfer.duration, id, kTransferEnds);
   }
 }
@@ -395,7 +417,9 @@ void PhysicalSimulator::begin_flow(std::int32_t id) {
 
 template <Contention Mode, bool Detailed>
 inline void PhysicalSimulator::end_transfer(std::int32_t id) {
-  const Transfer transfer = transfers_[static_cast<std::size_t>(id)];
+  const Transfer& transfer = transfers_[static_cast<std::size_t>(id)];
+  const std::int32_t to = transfer.to;
+  const std::int32_t first_edge = transfer.first_edge;
   if constexpr (Detailed) {
     if (has_memory_) memory_.transfer_ends(id, OperationId(transfer.producer));
     if (record_ != nullptr) {
@@ -418,20 +442,18 @@ inline void PhysicalSimulator::end_transfer(std::int32_t id) {
                                started, kTransferEnds);
                    });
   }
-  const std::int32_t last_edge = out_offsets_[static_cast<std::size_t>(transfer.producer) + 1];
   [[maybe_unused]] std::int64_t bytes = 0;
   if constexpr (Detailed) {
     bytes = transfer_bytes(transfer.producer, transfer.first_edge, transfer.to);
   }
-  for (std::int32_t e = transfer.first_edge; e < last_edge; ++e) {
+  for (std::int32_t e = first_edge; e >= 0; e = next_edge_[static_cast<std::size_t>(e)]) {
     const std::int32_t destination = destinations_[static_cast<std::size_t>(e)];
-    if (device_of(destination) != transfer.to) continue;
     if constexpr (Detailed) {
       if (has_memory_) memory_.copy_is_read(EdgeId(e), id, bytes);
     }
     arrive<Detailed>(destination, Wait::Kind::kTransfer, id);
   }
-  dispatch<Detailed>(static_cast<std::size_t>(transfer.to));
+  dispatch<Detailed>(static_cast<std::size_t>(to));
 }
 
 // Detailed runs: the route is taken from now on.

@@ -69,6 +69,13 @@ class PhysicalSimulator : public Executor {
     std::int32_t pair;  // from * devices + to
     std::int32_t to;
     std::int64_t duration;  // alone
+    bool joins_previous;    // ends at the event of the transfer before it
+  };
+
+  // The latest transfer to a device.
+  struct Delivery {
+    std::int32_t producer = -1;
+    std::int32_t last_edge = -1;
   };
 
   SimTime run_any(const Assignment& assignment, std::span<const OperationId> order,
@@ -88,7 +95,8 @@ class PhysicalSimulator : public Executor {
   template <Contention Mode, bool Detailed>
   void end_operation(std::int32_t operation);
   template <Contention Mode, bool Detailed>
-  void request_transfer(std::int32_t operation, std::int32_t edge, std::int32_t to);
+  void request_transfer(std::int32_t operation, std::int32_t edge, std::int32_t to,
+                        std::int32_t first_of_operation);
   template <Contention Mode, bool Detailed>
   void end_transfer(std::int32_t id);
   template <bool Detailed>
@@ -126,7 +134,8 @@ class PhysicalSimulator : public Executor {
   const DeviceId* devices_ = nullptr;         // [operations], the assignment
   std::vector<std::int32_t> missing_inputs_;  // [operations]
   std::vector<std::uint8_t> busy_;            // [devices]
-  std::vector<std::int32_t> sent_by_;         // [devices], whose output was last sent there
+  std::vector<Delivery> delivery_;            // [devices]
+  std::vector<std::int32_t> next_edge_;       // [edges], of the same transfer; -1: the last
   std::vector<Transfer> transfers_;           // [edges]
   std::int32_t transfer_count_ = 0;
   ReadyQueues ready_;

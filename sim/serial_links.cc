@@ -4,7 +4,8 @@
 
 namespace doppler {
 
-SerialLinks::SerialLinks(const Topology& topology, std::size_t transfer_capacity)
+SerialLinks::SerialLinks(const Topology& topology, std::size_t transfer_capacity,
+                         Bookkeeping bookkeeping)
     : first_(topology.devices().size() * topology.devices().size()),
       last_(first_.size()),
       next_(transfer_capacity),
@@ -51,6 +52,9 @@ SerialLinks::SerialLinks(const Topology& topology, std::size_t transfer_capacity
       offsets_.push_back(static_cast<std::int32_t>(resources_.size()));
     }
   }
+  is_small_ =
+      bookkeeping == Bookkeeping::kAutomatic && RouteMasks::fits(first_.size(), slots_.size());
+  if (is_small_) masks_ = RouteMasks(offsets_, resources_, slots_);
   free_.resize(slots_.size());
   queue_.resize(slots_.size());
 }
@@ -59,6 +63,8 @@ void SerialLinks::reset() {
   std::copy(slots_.begin(), slots_.end(), free_.begin());
   std::fill(queue_.begin(), queue_.end(), PairingForest::kEmpty);
   std::fill(first_.begin(), first_.end(), -1);
+  masks_.reset();
+  waiting_ = 0;
 }
 
 }  // namespace doppler

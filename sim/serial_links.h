@@ -8,11 +8,14 @@
 // Transfers of one pair of devices have the same route, so they wait in one line, and the first of
 // them stands for the pair. A waiting pair is queued at one resource of its route that is taken, so
 // that only the queues of resources that free up are looked at. A step costs O(waiting pairs x log)
-// at worst, whatever the number of waiting transfers. No allocation after construction. Not
+// at worst, whatever the number of waiting transfers. On small machines (RouteMasks) bits take the
+// place of the queues, with the same starts at the same times; of several resources that freed up
+// together the one that is named as waited for may differ. No allocation after construction. Not
 // thread-safe.
 #ifndef DOPPLER_SIM_SERIAL_LINKS_H_
 #define DOPPLER_SIM_SERIAL_LINKS_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -20,13 +23,17 @@
 #include "common/executor.h"
 #include "common/topology.h"
 #include "sim/pairing_heap.h"
+#include "sim/route_masks.h"
 
 namespace doppler {
 
 class SerialLinks {
  public:
+  enum class Bookkeeping { kAutomatic, kQueues };  // kQueues: no bits, on small machines either
+
   // Transfers are numbered 0..transfer_capacity-1 by age.
-  SerialLinks(const Topology& topology, std::size_t transfer_capacity);
+  SerialLinks(const Topology& topology, std::size_t transfer_capacity,
+              Bookkeeping bookkeeping = Bookkeeping::kAutomatic);
 
   // All resources free, nobody waiting.
   void reset();
@@ -37,6 +44,16 @@ class SerialLinks {
       next_[static_cast<std::size_t>(transfer)] = -1;
       next_[static_cast<std::size_t>(last_[pair])] = transfer;
       last_[pair] = transfer;
+      return false;
+    }
+    if (is_small_) {
+      if (masks_.is_free(pair)) {
+        masks_.take(pair);
+        return true;
+      }
+      next_[static_cast<std::size_t>(transfer)] = -1;
+      first_[pair] = last_[pair] = transfer;
+      waiting_ |= RouteMasks::bit(pair);
       return false;
     }
     const std::int32_t taken = first_taken(pair);
@@ -53,6 +70,10 @@ class SerialLinks {
   // Frees the route of `pair` and starts who may: start(transfer, resource that it waited for).
   template <typename Start>
   void finish(std::size_t pair, const Start& start) {
+    if (is_small_) {
+      finish_small(pair, start);
+      return;
+    }
     free_route(pair);
     std::int32_t resource = oldest_free_queue(pair);
     while (resource >= 0) {
@@ -89,6 +110,28 @@ class SerialLinks {
     }
   };
   Older older() const { return {&first_}; }
+
+  template <typename Start>
+  void finish_small(std::size_t pair, const Start& start) {
+    const RouteMasks::Resources freed = masks_.release(pair);
+    RouteMasks::Pairs candidates = masks_.startable(waiting_, pair);
+    while (candidates != 0) {
+      auto oldest = static_cast<std::size_t>(std::countr_zero(candidates));
+      for (RouteMasks::Pairs rest = candidates & (candidates - 1); rest != 0; rest &= rest - 1) {
+        const auto other = static_cast<std::size_t>(std::countr_zero(rest));
+        oldest = first_[other] < first_[oldest] ? other : oldest;
+      }
+      const std::int32_t started = first_[oldest];
+      first_[oldest] = next_[static_cast<std::size_t>(started)];
+      if (first_[oldest] < 0) {
+        waiting_ &= ~RouteMasks::bit(oldest);
+        candidates &= waiting_;
+      }
+      masks_.take(oldest);
+      candidates = masks_.still_startable(candidates, oldest);
+      start(started, masks_.common(oldest, freed));
+    }
+  }
 
   // The first resource of a route that is taken, or -1.
   std::int32_t first_taken(std::size_t pair) const {
@@ -128,8 +171,10 @@ class SerialLinks {
     std::int32_t& queue = queue_[static_cast<std::size_t>(resource)];
     queue = forest_.push(queue, pair, older());
   }
+
   // Constant after construction.
-  std::vector<std::int32_t> offsets_;    // [pairs + 1]
+  bool is_small_ = false;              // masks_ and waiting_ take the place of free_ and the queues
+  std::vector<std::int32_t> offsets_;  // [pairs + 1]
   std::vector<std::int32_t> resources_;  // of each pair, in the order of travel
   std::vector<std::int32_t> slots_;      // [resources], how many transfers each serves at once
   std::vector<Wait::Kind> kind_;         // [resources]
@@ -142,6 +187,8 @@ class SerialLinks {
   std::vector<std::int32_t> last_;   // [pairs]
   std::vector<std::int32_t> next_;   // [transfers], of the same pair
   PairingForest forest_;             // of pairs
+  RouteMasks masks_;
+  RouteMasks::Pairs waiting_ = 0;  // pairs whose line is not empty
 };
 
 }  // namespace doppler
