@@ -9,29 +9,29 @@ namespace doppler {
 
 OperationChoice LearnedNodePolicy::select(const Episode& episode, RandomStream& random) {
   const auto candidates = episode.candidates();
-  const double total = head_->total(candidates);
+  const SelectHead::Sum sum = head_->sum(candidates);
   OperationId chosen = candidates.front();
   if (exploration_.epsilon > 0 && random.next_unit() < exploration_.epsilon) {
     chosen = candidates[random.next_below(candidates.size())];
   } else if (exploration_.greedy) {
     for (OperationId candidate : candidates) {
-      const double weight = head_->weight(candidate);
-      const double best = head_->weight(chosen);
+      const double weight = head_->weight(candidate, sum);
+      const double best = head_->weight(chosen, sum);
       if (weight > best || (weight == best && candidate < chosen)) chosen = candidate;
     }
   } else if (candidates.size() > 1) {
-    double rest = random.next_unit() * total;
+    double rest = random.next_unit() * sum.total;
     // Rounding may leave a rest behind the last weight; the last candidate takes it.
     chosen = candidates.back();
     for (OperationId candidate : candidates) {
-      rest -= head_->weight(candidate);
+      rest -= head_->weight(candidate, sum);
       if (rest < 0) {
         chosen = candidate;
         break;
       }
     }
   }
-  return {chosen, head_->log_probability(chosen, total)};
+  return {chosen, head_->log_probability(chosen, sum)};
 }
 
 namespace {

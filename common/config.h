@@ -72,6 +72,8 @@ struct StageConfig {
   double learning_rate_end = 0;
   double entropy_start = 0;  // weight of the entropy bonus
   double entropy_end = 0;
+  double self_imitation_start = 0;  // weight of imitating the best placement so far
+  double self_imitation_end = 0;
 };
 
 struct StagesConfig {
@@ -101,6 +103,7 @@ struct LearnerConfig {
   std::int64_t group_episodes = 8;   // per ticket
   std::int64_t pipeline_depth = 1;   // batch k is played with version k - 1 - depth
   std::int64_t threads = 1;
+  std::int64_t epochs = 1;  // gradient steps per batch
   double clip_ratio = 0.2;  // of the importance ratio of a decision
   double gradient_norm_limit = 1.0;
   double encoder_learning_rate_factor = 0.1;  // of the encoder against the per-operation table

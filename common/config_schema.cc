@@ -300,6 +300,8 @@ std::vector<ConfigKey> make_keys() {
     add("learning_rate_end", &StageConfig::learning_rate_end, Number{0, 10}, "", "learning rate at its end");
     add("entropy_start", &StageConfig::entropy_start, Number{0, 100}, "", "weight of the entropy bonus at the start: more explores longer");
     add("entropy_end", &StageConfig::entropy_end, Number{0, 100}, "", "weight of the entropy bonus at the end");
+    add("self_imitation_start", &StageConfig::self_imitation_start, Number{0, 100}, "", "weight of imitating the best placement found so far, at the start: too much too early freezes the policy");
+    add("self_imitation_end", &StageConfig::self_imitation_end, Number{0, 100}, "", "the same at the end");
   };
   add_stage("stages.imitation", [](auto& config) -> auto& { return config.stages.imitation; });
   add_stage("stages.simulation", [](auto& config) -> auto& { return config.stages.simulation; });
@@ -312,6 +314,7 @@ std::vector<ConfigKey> make_keys() {
     DP_KEY(learner.group_episodes, Integer{1, 65536}, "episodes", "per ticket: played by one worker, one after the other"),
     DP_KEY(learner.pipeline_depth, Integer{0, 64}, "batches", "batch k is played with version k - 1 - depth: more keeps workers busier with older weights"),
     DP_KEY(learner.threads, Integer{1, 1024}, "threads", "that compute gradients over the trajectories of a batch; the weights do not depend on it"),
+    DP_KEY(learner.epochs, Integer{1, 1000}, "", "gradient steps per batch: more learn more of each episode, where episodes are dear; wants a clip_ratio"),
     DP_KEY(learner.clip_ratio, Number{0, 10}, "", "how far the importance ratio of a decision may leave 1; 0: no ratio, plain REINFORCE"),
     DP_KEY(learner.gradient_norm_limit, Number{0, kAnyNumber, true}, "", "a longer gradient is scaled down to this length"),
     DP_KEY(learner.encoder_learning_rate_factor, Number{0, 1000}, "", "learning rate of the encoder against that of the per-operation table"),

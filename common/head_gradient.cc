@@ -147,15 +147,15 @@ void HeadGradient::replay_select(const Trajectory& trajectory, std::size_t step,
                                  HeadGradients& gradients, ReplayStatistics& statistics) {
   const auto candidates = episode_.candidates();
   const OperationId chosen = trajectory.operations[step];
-  const double total = select_head.total(candidates);
-  const float log_probability = select_head.log_probability(chosen, total);
+  const SelectHead::Sum sum = select_head.sum(candidates);
+  const float log_probability = select_head.log_probability(chosen, sum);
   statistics.select_log_probability += static_cast<double>(log_probability);
   if (candidates.size() == 1) return;  // no decision, no gradient
 
-  const auto per_total = static_cast<float>(1.0 / total);
+  const auto per_total = static_cast<float>(1.0 / sum.total);
   const std::span probabilities(probabilities_.data(), candidates.size());
   for (std::size_t c = 0; c < candidates.size(); ++c) {
-    probabilities[c] = static_cast<float>(select_head.weight(candidates[c])) * per_total;
+    probabilities[c] = static_cast<float>(select_head.weight(candidates[c], sum)) * per_total;
   }
   const float entropy = entropy_of(probabilities);
   statistics.select_entropy += static_cast<double>(entropy);
@@ -183,7 +183,7 @@ void HeadGradient::replay_select(const Trajectory& trajectory, std::size_t step,
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if (targets[c] > 0) {
         statistics.loss -=
-            static_cast<double>(targets[c] * select_head.log_probability(candidates[c], total));
+            static_cast<double>(targets[c] * select_head.log_probability(candidates[c], sum));
       }
       score_gradients[candidates[c].index()] += term.weight * (probabilities[c] - targets[c]);
     }

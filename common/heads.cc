@@ -12,24 +12,37 @@ namespace doppler {
 static_assert(kPlaceFeatureCount % 8 == 0 && kUniformFeatureCount % 8 == 0,
               "PlaceHead::score takes features in groups of 8");
 
+namespace {
+// exp() of less is subnormal or 0.
+constexpr double kWidestSpread = 700;
+}  // namespace
+
 SelectHead::SelectHead(std::span<const float> select_scores)
     : largest_(*std::max_element(select_scores.begin(), select_scores.end())),
+      is_wide_(largest_ - *std::min_element(select_scores.begin(), select_scores.end()) >
+               kWidestSpread),
       scores_(select_scores) {
+  if (is_wide_) return;
   weights_.reserve(select_scores.size());
   for (float score : select_scores) {
-    weights_.push_back(std::exp(static_cast<double>(score) - static_cast<double>(largest_)));
+    weights_.push_back(std::exp(static_cast<double>(score) - largest_));
   }
 }
 
-double SelectHead::total(std::span<const OperationId> candidates) const {
-  double sum = 0;
-  for (OperationId candidate : candidates) sum += weights_[candidate.index()];
-  return sum;
+SelectHead::Sum SelectHead::sum(std::span<const OperationId> candidates) const {
+  Sum result{.reference = largest_};
+  if (is_wide_) {
+    result.reference = score(candidates.front());
+    for (OperationId candidate : candidates) {
+      result.reference = std::max(result.reference, score(candidate));
+    }
+  }
+  for (OperationId candidate : candidates) result.total += weight(candidate, result);
+  return result;
 }
 
-float SelectHead::log_probability(OperationId operation, double total) const {
-  return static_cast<float>(static_cast<double>(scores_[operation.index()]) -
-                            static_cast<double>(largest_) - std::log(total));
+float SelectHead::log_probability(OperationId operation, const Sum& sum) const {
+  return static_cast<float>(score(operation) - sum.reference - std::log(sum.total));
 }
 
 PlaceHead::PlaceHead(const HeadShape& shape, std::size_t device_count)

@@ -13,6 +13,7 @@
 #ifndef DOPPLER_COMMON_HEADS_H_
 #define DOPPLER_COMMON_HEADS_H_
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -56,20 +57,34 @@ struct HeadWeights {
 };
 
 // SEL: a softmax of the select scores over the candidates. Precomputed for one HeadTables.
+//
+// Weights are exp(score - reference). The reference is the largest score of the graph, so that they
+// are computed once; where scores of the graph lie so far apart that some would underflow, it is
+// the largest of the candidates.
 class SelectHead {
  public:
+  struct Sum {
+    double reference = 0;
+    double total = 0;  // of the candidates' weights; positive
+  };
+
   // Scores must be finite.
   explicit SelectHead(std::span<const float> select_scores);
 
-  // exp(score - largest score of the graph); in double, which does not underflow for spreads below
-  // 700.
-  double weight(OperationId operation) const { return weights_[operation.index()]; }
-  double total(std::span<const OperationId> candidates) const;
-  // Given total(candidates).
-  float log_probability(OperationId operation, double total) const;
+  Sum sum(std::span<const OperationId> candidates) const;
+  // Of a candidate that was summed over.
+  double weight(OperationId operation, const Sum& sum) const {
+    return is_wide_ ? std::exp(score(operation) - sum.reference) : weights_[operation.index()];
+  }
+  float log_probability(OperationId operation, const Sum& sum) const;
 
  private:
-  float largest_;
+  double score(OperationId operation) const {
+    return static_cast<double>(scores_[operation.index()]);
+  }
+
+  double largest_;
+  bool is_wide_;
   std::vector<double> weights_;  // [operations]
   std::span<const float> scores_;
 };

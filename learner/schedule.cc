@@ -42,6 +42,8 @@ StagePoint Schedule::point(const Span& span, double position) const {
   };
   result.learning_rate = between(span.config.learning_rate_start, span.config.learning_rate_end);
   result.entropy_weight = between(span.config.entropy_start, span.config.entropy_end);
+  result.self_imitation_weight =
+      between(span.config.self_imitation_start, span.config.self_imitation_end);
   return result;
 }
 

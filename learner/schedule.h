@@ -18,6 +18,7 @@ struct StagePoint {
   double used_fraction = 0;  // of the stage's budget, 0..1
   double learning_rate = 0;
   double entropy_weight = 0;
+  double self_imitation_weight = 0;
 };
 
 class Schedule {

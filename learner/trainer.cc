@@ -126,7 +126,16 @@ struct Trainer::Impl {
        std::vector<TrainingGraph> training_graphs, std::uint64_t seed);
 
   void normalise_advantages(const std::vector<Trajectory>& batch);
-  void accumulate(const std::vector<Trajectory>& batch, const UpdateSettings& settings);
+  std::vector<HeadTensors> encode();
+  void backward(const std::vector<HeadTensors>& heads);
+  double limit_gradient();
+  UpdateStatistics statistics_of(const std::vector<Trajectory>& batch,
+                                 std::vector<bool>& invalid) const;
+  void accumulate(const std::vector<Trajectory>& batch,
+                  const std::vector<Trajectory>& demonstrations, const UpdateSettings& settings);
+  void imitate(const std::vector<Trajectory>& demonstrations, double weight,
+               std::vector<HeadGradients>& gradients);
+  HeadGradient& workspace(std::vector<std::unique_ptr<HeadGradient>>& workspaces, std::uint32_t g);
   void accumulate_chunk(const std::vector<Trajectory>& batch, const UpdateSettings& settings,
                         std::size_t chunk, std::vector<std::unique_ptr<HeadGradient>>& workspaces);
 
@@ -220,17 +229,36 @@ void Trainer::Impl::accumulate_chunk(const std::vector<Trajectory>& batch,
   for (std::size_t i = begin; i < end; ++i) {
     const std::uint32_t g = batch[i].graph;
     if (g >= graphs.size()) continue;
-    if (!workspaces[g]) {
-      workspaces[g] = std::make_unique<HeadGradient>(network->head_shape(), *graphs[g].costs,
-                                                     *graphs[g].levels, model.select, model.place);
-    }
     term.advantage = advantages[i];
-    replays[i] =
-        workspaces[g]->add(batch[i], tables[g], weights, select_heads[g], term, gradients[g]);
+    replays[i] = workspace(workspaces, g)
+                     .add(batch[i], tables[g], weights, select_heads[g], term, gradients[g]);
+  }
+}
+
+HeadGradient& Trainer::Impl::workspace(std::vector<std::unique_ptr<HeadGradient>>& workspaces,
+                                       std::uint32_t g) {
+  if (!workspaces[g]) {
+    workspaces[g] = std::make_unique<HeadGradient>(network->head_shape(), *graphs[g].costs,
+                                                   *graphs[g].levels, model.select, model.place);
+  }
+  return *workspaces[g];
+}
+
+void Trainer::Impl::imitate(const std::vector<Trajectory>& demonstrations, double weight,
+                            std::vector<HeadGradients>& gradients) {
+  LossTerm term;
+  term.kind = LossKind::kImitation;
+  term.teacher = Teacher::kBest;  // the decisions themselves
+  term.weight = static_cast<float>(weight / static_cast<double>(demonstrations.size()));
+  for (const Trajectory& demonstration : demonstrations) {
+    const std::uint32_t g = demonstration.graph;
+    workspace(thread_workspaces[0], g)
+        .add(demonstration, tables[g], weights, select_heads[g], term, gradients[g]);
   }
 }
 
 void Trainer::Impl::accumulate(const std::vector<Trajectory>& batch,
+                               const std::vector<Trajectory>& demonstrations,
                                const UpdateSettings& settings) {
   replays.assign(batch.size(), std::nullopt);
   const std::size_t chunk_count = (batch.size() + kChunkTrajectories - 1) / kChunkTrajectories;
@@ -250,38 +278,34 @@ void Trainer::Impl::accumulate(const std::vector<Trajectory>& batch,
       chunk_gradients[0][g].add(chunk_gradients[chunk][g]);
     }
   }
+  if (settings.self_imitation_weight > 0 && !demonstrations.empty()) {
+    imitate(demonstrations, settings.self_imitation_weight, chunk_gradients[0]);
+  }
 }
 
-Trainer::Trainer(const ModelConfig& model, const LearnerConfig& learner, Teacher teacher,
-                 std::vector<TrainingGraph> graphs, std::uint64_t seed)
-    : impl_(std::make_unique<Impl>(model, learner, teacher, std::move(graphs), seed)) {}
-
-Trainer::~Trainer() = default;
-
-UpdateStatistics Trainer::update(const std::vector<Trajectory>& batch,
-                                 const UpdateSettings& settings, std::vector<bool>& invalid) {
-  DP_CHECK(!batch.empty());
-  Impl& impl = *impl_;
+// The tables of all graphs under the current weights.
+std::vector<HeadTensors> Trainer::Impl::encode() {
   std::vector<HeadTensors> heads;
-  impl.tables.clear();
-  impl.select_heads.clear();
-  impl.tables.reserve(impl.graphs.size());
-  for (std::size_t g = 0; g < impl.graphs.size(); ++g) {
-    heads.push_back(impl.network->forward(impl.graph_tensors[g], static_cast<std::int64_t>(g)));
-    impl.tables.push_back(to_tables(heads.back()));
-    impl.select_heads.emplace_back(impl.tables.back().select_scores);
+  tables.clear();
+  select_heads.clear();
+  tables.reserve(graphs.size());
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    heads.push_back(network->forward(graph_tensors[g], static_cast<std::int64_t>(g)));
+    tables.push_back(to_tables(heads.back()));
+    select_heads.emplace_back(tables.back().select_scores);
   }
-  impl.weights = {to_vector(impl.network->feature_to_hidden()),
-                  to_vector(impl.network->hidden_to_score())};
-  impl.normalise_advantages(batch);
-  impl.accumulate(batch, settings);
+  weights = {to_vector(network->feature_to_hidden()), to_vector(network->hidden_to_score())};
+  return heads;
+}
 
-  impl.network->zero_grad();
-  const HeadShape& shape = impl.network->head_shape();
-  HeadWeights weight_gradients = impl.chunk_gradients[0][0].weights;
-  for (std::size_t g = 0; g < impl.graphs.size(); ++g) {
-    const HeadGradients& gradients = impl.chunk_gradients[0][g];
-    const auto n = static_cast<std::int64_t>(impl.tables[g].select_scores.size());
+// From the gradients of tables and head weights to those of all parameters.
+void Trainer::Impl::backward(const std::vector<HeadTensors>& heads) {
+  network->zero_grad();
+  const HeadShape& shape = network->head_shape();
+  HeadWeights weight_gradients = chunk_gradients[0][0].weights;
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    const HeadGradients& gradients = chunk_gradients[0][g];
+    const auto n = static_cast<std::int64_t>(tables[g].select_scores.size());
     torch::autograd::backward({heads[g].select_scores, heads[g].place_rows},
                               {from_vector(gradients.tables.select_scores, {n}),
                                from_vector(gradients.tables.place_rows,
@@ -294,21 +318,24 @@ UpdateStatistics Trainer::update(const std::vector<Trajectory>& batch,
       weight_gradients.hidden_to_score[i] += gradients.weights.hidden_to_score[i];
     }
   }
-  impl.network->feature_to_hidden().mutable_grad() =
-      from_vector(weight_gradients.feature_to_hidden, impl.network->feature_to_hidden().sizes());
-  impl.network->hidden_to_score().mutable_grad() =
-      from_vector(weight_gradients.hidden_to_score, impl.network->hidden_to_score().sizes());
+  network->feature_to_hidden().mutable_grad() =
+      from_vector(weight_gradients.feature_to_hidden, network->feature_to_hidden().sizes());
+  network->hidden_to_score().mutable_grad() =
+      from_vector(weight_gradients.hidden_to_score, network->hidden_to_score().sizes());
+}
 
+UpdateStatistics Trainer::Impl::statistics_of(const std::vector<Trajectory>& batch,
+                                              std::vector<bool>& invalid) const {
   UpdateStatistics statistics;
   invalid.assign(batch.size(), false);
   double decisions = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (!impl.replays[i]) {
+    if (!replays[i]) {
       invalid[i] = true;
       ++statistics.invalid;
       continue;
     }
-    const ReplayStatistics& replay = *impl.replays[i];
+    const ReplayStatistics& replay = *replays[i];
     ++statistics.trained;
     decisions += static_cast<double>(batch[i].operations.size());
     statistics.loss += replay.loss;
@@ -325,28 +352,51 @@ UpdateStatistics Trainer::update(const std::vector<Trajectory>& batch,
     statistics.place_entropy /= decisions;
     statistics.clipped_fraction /= 2 * decisions;  // two decisions a step
   }
+  return statistics;
+}
 
+// Returns the norm of the whole gradient before it was scaled down.
+double Trainer::Impl::limit_gradient() {
   double square_sum = 0;
-  for (const AdamSlot& slot : impl.adam.slots()) {
+  for (const AdamSlot& slot : adam.slots()) {
     if (!slot.parameter.grad().defined()) continue;
     const double norm = slot.parameter.grad().norm().item<double>();
     square_sum += norm * norm;
   }
-  statistics.gradient_norm = std::sqrt(square_sum);
-  const double limit = impl.learner.gradient_norm_limit;
-  if (limit > 0 && statistics.gradient_norm > limit) {
+  const double norm = std::sqrt(square_sum);
+  const double limit = learner.gradient_norm_limit;
+  if (limit > 0 && norm > limit) {
     torch::NoGradGuard no_grad;
-    for (AdamSlot& slot : impl.adam.slots()) {
-      if (slot.parameter.grad().defined()) {
-        slot.parameter.mutable_grad().mul_(limit / statistics.gradient_norm);
-      }
+    for (AdamSlot& slot : adam.slots()) {
+      if (slot.parameter.grad().defined()) slot.parameter.mutable_grad().mul_(limit / norm);
     }
   }
-  // One step on a gradient that is not finite would spoil the weights for good.
-  if (std::isfinite(statistics.gradient_norm)) {
+  return norm;
+}
+
+Trainer::Trainer(const ModelConfig& model, const LearnerConfig& learner, Teacher teacher,
+                 std::vector<TrainingGraph> graphs, std::uint64_t seed)
+    : impl_(std::make_unique<Impl>(model, learner, teacher, std::move(graphs), seed)) {}
+
+Trainer::~Trainer() = default;
+
+UpdateStatistics Trainer::update(const std::vector<Trajectory>& batch,
+                                 const std::vector<Trajectory>& demonstrations,
+                                 const UpdateSettings& settings, std::vector<bool>& invalid) {
+  DP_CHECK(!batch.empty());
+  Impl& impl = *impl_;
+  impl.normalise_advantages(batch);
+  UpdateStatistics statistics;
+  for (std::int64_t epoch = 0; epoch < impl.learner.epochs; ++epoch) {
+    const std::vector<HeadTensors> heads = impl.encode();
+    impl.accumulate(batch, demonstrations, settings);
+    if (epoch == 0) statistics = impl.statistics_of(batch, invalid);
+    impl.backward(heads);
+    statistics.gradient_norm = impl.limit_gradient();
+    // One step on a gradient that is not finite would spoil the weights for good.
+    statistics.skipped = !std::isfinite(statistics.gradient_norm);
+    if (statistics.skipped) break;
     impl.adam.step(settings.learning_rate);
-  } else {
-    statistics.skipped = true;
   }
   return statistics;
 }

@@ -31,6 +31,7 @@ struct UpdateSettings {
   Stage stage = Stage::kSimulation;
   double learning_rate = 0;
   double entropy_weight = 0;
+  double self_imitation_weight = 0;  // of all demonstrations together, beside the batch
 };
 
 struct UpdateStatistics {
@@ -54,11 +55,13 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // One gradient step on `batch`, whose order is part of the result. invalid[i] is set for
-  // trajectories that did not replay; they add nothing. Advantages are normalised per graph over
-  // the batch.
-  UpdateStatistics update(const std::vector<Trajectory>& batch, const UpdateSettings& settings,
-                          std::vector<bool>& invalid);
+  // LearnerConfig::epochs gradient steps on `batch`, whose order is part of the result. invalid[i]
+  // is set for trajectories that did not replay; they add nothing. Advantages are normalised per
+  // graph over the batch. `demonstrations` are imitated besides, by their decisions alone. The
+  // statistics are those of the first step, but for the norm and `skipped`, which are the last's.
+  UpdateStatistics update(const std::vector<Trajectory>& batch,
+                          const std::vector<Trajectory>& demonstrations,
+                          const UpdateSettings& settings, std::vector<bool>& invalid);
 
   // The current weights as actors need them.
   WeightSnapshot snapshot(std::uint64_t version, std::uint32_t lineage);

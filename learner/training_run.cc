@@ -20,6 +20,8 @@ constexpr double kProgressSeconds = 0.5;
 constexpr double kRateWindowSeconds = 2.0;
 // A final evaluation that has not come back by then is done without.
 constexpr double kFinalEvaluationSeconds = 30.0;
+// A run that cannot learn any more should not use its allocation up.
+constexpr std::uint64_t kMostSkippedUpdates = 100;
 
 EpisodeCounts after_resume(EpisodeCounts counts) {
   counts.discarded_at_resume += counts.outstanding;
@@ -207,12 +209,10 @@ void TrainingRun::train(std::uint64_t batch_number) {
   if (!batch.empty()) {
     const UpdateSettings settings{.stage = stage,
                                   .learning_rate = point.learning_rate,
-                                  .entropy_weight = point.entropy_weight};
-    statistics = trainer_.update(batch, settings, invalid);
-    if (statistics.skipped) {
-      log_warning("update {}: the gradient was not finite; the weights stay as they were",
-                  batch_number);
-    }
+                                  .entropy_weight = point.entropy_weight,
+                                  .self_imitation_weight = point.self_imitation_weight};
+    statistics = trainer_.update(batch, best_trajectories(), settings, invalid);
+    note_skipped(statistics.skipped, batch_number);
   }
   ++update_;
   ++stage_update_;
@@ -242,6 +242,43 @@ void TrainingRun::train(std::uint64_t batch_number) {
   if ((every > 0 && update_ % every == 0) ||
       (period > 0 && elapsed_seconds() - last_checkpoint_seconds_ >= period)) {
     save_checkpoint();
+  }
+}
+
+// The best placement of each graph, for self-imitation. Of the state that a checkpoint holds, so
+// that a resumed run learns the same.
+std::vector<Trajectory> TrainingRun::best_trajectories() const {
+  std::vector<Trajectory> result;
+  for (std::size_t g = 0; g < graphs_.size(); ++g) {
+    const BestPlacement& best = graphs_[g].state.best;
+    if (best.order.empty()) continue;
+    Trajectory& trajectory = result.emplace_back();
+    trajectory.graph = static_cast<std::uint32_t>(g);
+    trajectory.operations = best.order;
+    for (OperationId operation : best.order) {
+      trajectory.devices.push_back(best.assignment[operation]);
+    }
+    trajectory.select_log_probabilities.assign(best.order.size(), 0.0F);
+    trajectory.place_log_probabilities.assign(best.order.size(), 0.0F);
+  }
+  return result;
+}
+
+void TrainingRun::note_skipped(bool skipped, std::uint64_t batch_number) {
+  if (!skipped) {
+    skipped_in_a_row_ = 0;
+    return;
+  }
+  if (++skipped_in_a_row_ == 1) {
+    log_warning("update {}: the gradient was not finite; the weights stay as they were",
+                batch_number);
+  }
+  if (skipped_in_a_row_ == kMostSkippedUpdates) {
+    throw SystemError(fmt::format(
+        "no gradient of the last {} updates was finite, so nothing is learned any more; begin anew "
+        "with smaller learning rates or another "
+        "seed, and with model.initial_checkpoint to keep what was learned until update {}",
+        kMostSkippedUpdates, batch_number - kMostSkippedUpdates));
   }
 }
 

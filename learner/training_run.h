@@ -86,6 +86,8 @@ class TrainingRun {
   void publish_current();
   void open_batches();
   void train(std::uint64_t batch);
+  std::vector<Trajectory> best_trajectories() const;
+  void note_skipped(bool skipped, std::uint64_t batch_number);
   void note_results(const std::vector<ClosedTicket>& closed);
   void consider(std::uint32_t graph, const Trajectory& trajectory, const char* found_by);
   void log_trajectories(std::vector<ClosedTicket> closed, std::vector<Trajectory> batch,
@@ -120,6 +122,7 @@ class TrainingRun {
   std::uint64_t update_ = 0;      // done; the newest weight version
   std::uint64_t next_batch_ = 1;  // to be opened
   Stage stage_ = Stage::kImitation;
+  std::uint64_t skipped_in_a_row_ = 0;
   std::uint64_t stage_update_ = 0;
   std::map<std::uint64_t, std::vector<std::byte>> versions_;  // that open batches may name
   std::map<std::uint64_t, Stage> batch_stages_;               // of the open batches

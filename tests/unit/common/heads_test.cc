@@ -14,9 +14,9 @@ TEST(SelectHead, IsASoftmaxOverTheCandidates) {
   const std::vector<float> scores = {0.0F, std::log(2.0F), std::log(5.0F)};
   const SelectHead head(scores);
   const std::vector<OperationId> all = {OperationId(0), OperationId(1), OperationId(2)};
-  EXPECT_NEAR(std::exp(head.log_probability(OperationId(2), head.total(all))), 5.0 / 8.0, 1e-6);
+  EXPECT_NEAR(std::exp(head.log_probability(OperationId(2), head.sum(all))), 5.0 / 8.0, 1e-6);
   const std::vector<OperationId> two = {OperationId(0), OperationId(1)};
-  EXPECT_NEAR(std::exp(head.log_probability(OperationId(1), head.total(two))), 2.0 / 3.0, 1e-6);
+  EXPECT_NEAR(std::exp(head.log_probability(OperationId(1), head.sum(two))), 2.0 / 3.0, 1e-6);
 }
 
 TEST(SelectHead, SurvivesScoresFarApart) {
@@ -24,7 +24,18 @@ TEST(SelectHead, SurvivesScoresFarApart) {
   const SelectHead head(scores);
   const std::vector<OperationId> low = {OperationId(1), OperationId(2)};
   // e / (e + 1)
-  EXPECT_NEAR(std::exp(head.log_probability(OperationId(1), head.total(low))), 0.7310586, 1e-5);
+  EXPECT_NEAR(std::exp(head.log_probability(OperationId(1), head.sum(low))), 0.7310586, 1e-5);
+}
+
+// exp(-900) is 0 in double, so weights against the largest score of the graph would all vanish.
+TEST(SelectHead, SurvivesScoresFartherApartThanDoublesReach) {
+  const std::vector<float> scores = {600.0F, -300.0F, -301.0F};
+  const SelectHead head(scores);
+  const std::vector<OperationId> low = {OperationId(1), OperationId(2)};
+  const SelectHead::Sum sum = head.sum(low);
+  EXPECT_NEAR(sum.total, 1 + std::exp(-1.0), 1e-12);
+  EXPECT_NEAR(std::exp(head.log_probability(OperationId(2), sum)), 0.2689414, 1e-5);  // 1 / (e + 1)
+  EXPECT_NEAR(head.weight(OperationId(1), sum) / sum.total, 0.7310586, 1e-6);
 }
 
 // Written out with plain loops from the formula in the header.

@@ -51,7 +51,7 @@ class TrainerTest : public ::testing::Test {
 
   UpdateStatistics step(Trainer& trainer, std::uint64_t first_episode) {
     std::vector<bool> invalid;
-    return trainer.update(batch(trainer, first_episode, 20), kSettings, invalid);
+    return trainer.update(batch(trainer, first_episode, 20), {}, kSettings, invalid);
   }
 
   static constexpr UpdateSettings kSettings{
@@ -150,7 +150,7 @@ TEST_F(TrainerTest, MarksWhatDoesNotReplay) {
   std::vector<Trajectory> trajectories = batch(*trainer, 0, 10);
   trajectories[4].operations[0] = trajectories[4].operations[1];
   std::vector<bool> invalid;
-  const UpdateStatistics statistics = trainer->update(trajectories, kSettings, invalid);
+  const UpdateStatistics statistics = trainer->update(trajectories, {}, kSettings, invalid);
   EXPECT_EQ(statistics.invalid, 1U);
   EXPECT_EQ(statistics.trained, 9U);
   for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(invalid[i], i == 4);
@@ -215,7 +215,7 @@ TEST_F(TrainerTest, LearnsNothingWhereAllEpisodesAreEqual) {
   std::vector<bool> invalid;
   UpdateSettings settings = kSettings;
   settings.entropy_weight = 0;
-  trainer->update(trajectories, settings, invalid);
+  trainer->update(trajectories, {}, settings, invalid);
   EXPECT_EQ(trainer->parameters(), before);
 }
 
