@@ -63,10 +63,14 @@ void LearnedDevicePolicy::begin_episode() {
   head_.reset(*tables_, *weights_);
 }
 
-DeviceChoice LearnedDevicePolicy::choose(const Episode& episode, RandomStream& random) {
+float LearnedDevicePolicy::log_total(const Episode& episode) {
   head_.score(episode.selected(), episode.features(), episode.used_features(), scores_);
   mask_scores(episode, scores_);
-  const float log_total = softmax(scores_, probabilities_);
+  return softmax(scores_, probabilities_);
+}
+
+DeviceChoice LearnedDevicePolicy::choose(const Episode& episode, RandomStream& random) {
+  const float log_sum = log_total(episode);
   std::size_t chosen = 0;
   if (exploration_.epsilon > 0 && random.next_unit() < exploration_.epsilon) {
     chosen = any_allowed(episode, random);
@@ -82,7 +86,7 @@ DeviceChoice LearnedDevicePolicy::choose(const Episode& episode, RandomStream& r
       if (rest < 0) break;
     }
   }
-  return {DeviceId(static_cast<std::int32_t>(chosen)), scores_[chosen] - log_total};
+  return {DeviceId(static_cast<std::int32_t>(chosen)), scores_[chosen] - log_sum};
 }
 
 void LearnedDevicePolicy::placed(OperationId operation, DeviceId device) {

@@ -37,6 +37,8 @@ class LearnedDevicePolicy final : public DevicePolicy {
   void begin_episode() override;
   DeviceChoice choose(const Episode& episode, RandomStream& random) override;
   void placed(OperationId operation, DeviceId device) override;
+  // log(sum over the devices of exp(score)) of episode.selected().
+  float log_total(const Episode& episode);
 
  private:
   PlaceHead head_;

@@ -1,7 +1,7 @@
 #include "actors/ticket_player.h"
 
-#include "actors/heuristic_policy.h"
-#include "actors/learned_policy.h"
+#include "actors/planned_policy.h"
+#include "actors/policies.h"
 #include "actors/rollout.h"
 #include "common/check.h"
 
@@ -30,24 +30,17 @@ Result TicketPlayer::play(const Ticket& ticket, const WeightSnapshot& weights,
   const bool teach = ticket.stage == Stage::kImitation && ticket.purpose == TicketPurpose::kTrain;
 
   const SelectHead select_head(tables.select_scores);
-  std::unique_ptr<NodePolicy> node_policy;
-  std::unique_ptr<DevicePolicy> device_policy;
-  if (teach && graph.teacher_plan) {
-    node_policy = std::make_unique<PlannedNodePolicy>(*graph.teacher_plan);
-    device_policy = std::make_unique<PlannedDevicePolicy>(*graph.teacher_plan);
+  Episode& episode = *episodes_[ticket.graph];
+  Policies policies;
+  if (!teach) {
+    const Heads heads{&weights.shape, &tables, &weights.weights, &select_head};
+    policies = make_policies(settings_.select, settings_.place, heads, *graph.levels, episode,
+                             exploration);
+  } else if (graph.teacher_plan) {
+    policies = {std::make_unique<PlannedNodePolicy>(*graph.teacher_plan),
+                std::make_unique<PlannedDevicePolicy>(*graph.teacher_plan)};
   } else {
-    if (teach || settings_.select == SelectPolicy::kCriticalPath) {
-      node_policy = std::make_unique<CriticalPathNodePolicy>(*graph.levels);
-    } else {
-      node_policy = std::make_unique<LearnedNodePolicy>(select_head, exploration);
-    }
-    if (teach || settings_.place == PlacePolicy::kEarliestStart) {
-      device_policy = std::make_unique<EarliestStartDevicePolicy>();
-    } else {
-      device_policy = std::make_unique<LearnedDevicePolicy>(
-          weights.shape, tables, weights.weights,
-          static_cast<std::size_t>(graph.costs->device_count()), exploration);
-    }
+    policies = make_critical_path_policies(*graph.levels);
   }
 
   Result result;
@@ -65,8 +58,8 @@ Result TicketPlayer::play(const Ticket& ticket, const WeightSnapshot& weights,
     trajectory.lineage = ticket.lineage;
     trajectory.weight_version = ticket.weight_version;
     trajectory.worker = settings_.worker_number;
-    play_episode(episode_seed(settings_.run_seed, trajectory.episode), *episodes_[ticket.graph],
-                 *node_policy, *device_policy, *graph.executor, assignment_, trajectory);
+    play_episode(episode_seed(settings_.run_seed, trajectory.episode), episode, *policies.node,
+                 *policies.device, *graph.executor, assignment_, trajectory);
     if (!after_episode) continue;
     const auto end = std::chrono::steady_clock::now();
     after_episode(end - begin);

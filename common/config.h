@@ -18,7 +18,8 @@ enum class TrainingMode { kSynchronous };
 // Whom imitation imitates. The first is a policy with ties, which the loss shares; the others are
 // one placement a graph, made by the baseline of that name (kBest: by the best of them).
 enum class Teacher { kCriticalPath, kHeft, kEtf, kPeft, kEnumOpt, kLocalSearch, kBest };
-enum class SelectPolicy { kLearned, kCriticalPath };
+// kJoint: one softmax over all pairs of a candidate and a device, in place of two decisions.
+enum class SelectPolicy { kLearned, kCriticalPath, kJoint };
 // kOnePass: learned too, but all placements at once from the graph alone, whatever was placed
 // before (as GDP does); for the number of devices that it was trained with.
 enum class PlacePolicy { kLearned, kEarliestStart, kOnePass };

@@ -128,6 +128,9 @@ void validate(const Config& config) {
           "graph.generate=chain-mm");
   require(config.graph.path.empty() || config.graph.generate.empty(),
           "graph.path: graph.generate is given too; remove one of them");
+  require(
+      config.model.select != SelectPolicy::kJoint || config.model.place == PlacePolicy::kLearned,
+      "model.select: joint looks at operations and devices together; set model.place to learned");
   require(config.model.select == SelectPolicy::kLearned ||
               config.model.place != PlacePolicy::kEarliestStart,
           "model.select: neither it nor model.place is learned, so there is nothing to train; set "

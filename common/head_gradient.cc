@@ -70,9 +70,12 @@ HeadGradient::HeadGradient(const HeadShape& shape, const CostTable& costs, const
       episode_(costs),
       place_head_(shape, devices_) {
   const std::size_t steps = costs.graph().operation_count();
+  looks_.reserve(steps);
+  step_looks_.resize(steps + 1);
   features_.resize(steps * devices_ * kPlaceFeatureCount);
   aggregates_.resize(steps * devices_ * shape.contribution_width());
   score_gradients_.resize(steps * devices_);
+  joint_scores_.resize(steps);
   scores_.resize(devices_);
   probabilities_.resize(std::max(steps, devices_));
   targets_.resize(std::max(steps, devices_));
@@ -114,52 +117,71 @@ std::optional<ReplayStatistics> HeadGradient::add(const Trajectory& trajectory,
   ReplayStatistics statistics;
   episode_.reset();
   place_head_.reset(tables, weights);
-  const std::size_t feature_slice = devices_ * kPlaceFeatureCount;
+  looks_.clear();
+  const bool places = place_policy_ != PlacePolicy::kEarliestStart;
   const std::size_t aggregate_slice = devices_ * shape_.contribution_width();
   for (std::size_t step = 0; step < trajectory.operations.size(); ++step) {
     const OperationId operation = trajectory.operations[step];
-    if (select_policy_ == SelectPolicy::kLearned) {
-      replay_select(trajectory, step, select_head, term, gradients, statistics);
-    }
-    episode_.select(operation);
-    if (place_policy_ != PlacePolicy::kEarliestStart) {
-      const auto features = episode_.features();
-      std::copy(features.begin(), features.end(),
-                features_.begin() + static_cast<std::ptrdiff_t>(step * feature_slice));
+    step_looks_[step] = looks_.size();
+    if (places) {
       const auto aggregates = place_head_.aggregates();
       std::copy(aggregates.begin(), aggregates.end(),
                 aggregates_.begin() + static_cast<std::ptrdiff_t>(step * aggregate_slice));
-      place_head_.score(operation, features, episode_.used_features(), scores_);
-      mask_scores(episode_, scores_);
-      replay_place(trajectory, step, term, statistics);
+    }
+    if (select_policy_ == SelectPolicy::kLearned) {
+      replay_select(trajectory, step, select_head, term, gradients, statistics);
+    } else if (select_policy_ == SelectPolicy::kJoint) {
+      replay_joint_select(trajectory, step, tables, term, gradients, statistics);
+    }
+    if (places) {
+      replay_place(trajectory, step, look_at(operation, step_looks_[step]), term, statistics);
       place_head_.add(operation, trajectory.devices[step]);
     }
+    episode_.select(operation);
     episode_.place(trajectory.devices[step]);
   }
-  if (place_policy_ != PlacePolicy::kEarliestStart) {
-    backward_place(trajectory, tables, weights, gradients);
-  }
+  step_looks_[trajectory.operations.size()] = looks_.size();
+  if (places) backward_place(trajectory, tables, weights, gradients);
   return statistics;
 }
 
-void HeadGradient::replay_select(const Trajectory& trajectory, std::size_t step,
-                                 const SelectHead& select_head, const LossTerm& term,
-                                 HeadGradients& gradients, ReplayStatistics& statistics) {
+// Scores the operation on all devices, into scores_, and keeps what the reverse pass needs. An
+// operation that was looked at in this step already keeps its place.
+std::size_t HeadGradient::look_at(OperationId operation, std::size_t first_look) {
+  episode_.select(operation);
+  std::size_t look = first_look;
+  while (look < looks_.size() && looks_[look] != operation) ++look;
+  const std::size_t feature_slice = devices_ * kPlaceFeatureCount;
+  const auto features = episode_.features();
+  if (look == looks_.size()) {
+    looks_.push_back(operation);
+    if (features_.size() < looks_.size() * feature_slice) {  // joint policies only
+      features_.resize(2 * looks_.size() * feature_slice);
+      score_gradients_.resize(2 * looks_.size() * devices_);
+    }
+    std::copy(features.begin(), features.end(),
+              features_.begin() + static_cast<std::ptrdiff_t>(look * feature_slice));
+    std::fill_n(score_gradients_.begin() + static_cast<std::ptrdiff_t>(look * devices_), devices_,
+                0.0F);
+  }
+  place_head_.score(operation, features, episode_.used_features(), scores_);
+  mask_scores(episode_, scores_);
+  return look;
+}
+
+// The gradient of one choice among candidates with respect to their scores: add(c, gradient).
+// log_probability(c) is that of candidates[c]; probabilities_ holds all of them.
+template <typename LogProbability, typename Add>
+void HeadGradient::select_gradient(const Trajectory& trajectory, std::size_t step,
+                                   const LossTerm& term, const LogProbability& log_probability,
+                                   const Add& add, ReplayStatistics& statistics) {
   const auto candidates = episode_.candidates();
   const OperationId chosen = trajectory.operations[step];
-  const SelectHead::Sum sum = select_head.sum(candidates);
-  const float log_probability = select_head.log_probability(chosen, sum);
-  statistics.select_log_probability += static_cast<double>(log_probability);
-  if (candidates.size() == 1) return;  // no decision, no gradient
-
-  const auto per_total = static_cast<float>(1.0 / sum.total);
+  const auto chosen_at = static_cast<std::size_t>(
+      std::find(candidates.begin(), candidates.end(), chosen) - candidates.begin());
   const std::span probabilities(probabilities_.data(), candidates.size());
-  for (std::size_t c = 0; c < candidates.size(); ++c) {
-    probabilities[c] = static_cast<float>(select_head.weight(candidates[c], sum)) * per_total;
-  }
   const float entropy = entropy_of(probabilities);
   statistics.select_entropy += static_cast<double>(entropy);
-  std::vector<float>& score_gradients = gradients.tables.select_scores;
 
   if (term.kind == LossKind::kImitation) {
     const std::span targets(targets_.data(), candidates.size());
@@ -176,24 +198,22 @@ void HeadGradient::replay_select(const Trajectory& trajectory, std::size_t step,
       }
       for (float& target : targets) target /= count;
     } else {
-      for (std::size_t c = 0; c < candidates.size(); ++c) {
-        targets[c] = candidates[c] == chosen ? 1.0F : 0.0F;
-      }
+      targets[chosen_at] = 1.0F;
     }
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if (targets[c] > 0) {
-        statistics.loss -=
-            static_cast<double>(targets[c] * select_head.log_probability(candidates[c], sum));
+        statistics.loss -= static_cast<double>(targets[c] * log_probability(c));
       }
-      score_gradients[candidates[c].index()] += term.weight * (probabilities[c] - targets[c]);
+      add(c, term.weight * (probabilities[c] - targets[c]));
     }
     return;
   }
 
+  const float chosen_log_probability = log_probability(chosen_at);
   const float behaviour = trajectory.select_log_probabilities[step];
   statistics.largest_log_probability_difference = std::max(
-      statistics.largest_log_probability_difference, std::abs(log_probability - behaviour));
-  const DecisionLoss loss = surrogate(log_probability, behaviour, term, statistics);
+      statistics.largest_log_probability_difference, std::abs(chosen_log_probability - behaviour));
+  const DecisionLoss loss = surrogate(chosen_log_probability, behaviour, term, statistics);
   statistics.loss += static_cast<double>(loss.value - term.entropy_weight * entropy);
   const float coefficient = term.weight * loss.chosen_coefficient;
   const float bonus = term.weight * term.entropy_weight;
@@ -201,15 +221,69 @@ void HeadGradient::replay_select(const Trajectory& trajectory, std::size_t step,
     const float p = probabilities[c];
     float gradient = -coefficient * p;
     if (p > 0) gradient += bonus * p * (std::log(p) + entropy);
-    score_gradients[candidates[c].index()] += gradient;
+    if (c == chosen_at) gradient += coefficient;
+    add(c, gradient);
   }
-  score_gradients[chosen.index()] += coefficient;
 }
 
-void HeadGradient::replay_place(const Trajectory& trajectory, std::size_t step,
+void HeadGradient::replay_select(const Trajectory& trajectory, std::size_t step,
+                                 const SelectHead& select_head, const LossTerm& term,
+                                 HeadGradients& gradients, ReplayStatistics& statistics) {
+  const auto candidates = episode_.candidates();
+  const SelectHead::Sum sum = select_head.sum(candidates);
+  statistics.select_log_probability +=
+      static_cast<double>(select_head.log_probability(trajectory.operations[step], sum));
+  if (candidates.size() == 1) return;  // no decision, no gradient
+  const auto per_total = static_cast<float>(1.0 / sum.total);
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    probabilities_[c] = static_cast<float>(select_head.weight(candidates[c], sum)) * per_total;
+  }
+  select_gradient(
+      trajectory, step, term,
+      [&](std::size_t c) { return select_head.log_probability(candidates[c], sum); },
+      [&](std::size_t c, float gradient) {
+        gradients.tables.select_scores[candidates[c].index()] += gradient;
+      },
+      statistics);
+}
+
+// One softmax over all pairs of a candidate and a device, with scores s(v) + f(v, d), is SEL with
+// scores s(v) + log(sum over d of exp(f(v, d))) followed by PLC. So SEL's gradient flows into f
+// through the derivative of that sum, which is PLC's probability.
+void HeadGradient::replay_joint_select(const Trajectory& trajectory, std::size_t step,
+                                       const HeadTables& tables, const LossTerm& term,
+                                       HeadGradients& gradients, ReplayStatistics& statistics) {
+  const auto candidates = episode_.candidates();
+  const std::size_t first_look = looks_.size();
+  const std::span scores(joint_scores_.data(), candidates.size());
+  joint_place_.resize(candidates.size() * devices_);
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    look_at(candidates[c], first_look);
+    scores[c] = tables.select_scores[candidates[c].index()] +
+                softmax(scores_, std::span(joint_place_).subspan(c * devices_, devices_));
+  }
+  const float log_total = softmax(scores, std::span(probabilities_.data(), candidates.size()));
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    if (candidates[c] != trajectory.operations[step]) continue;
+    statistics.select_log_probability += static_cast<double>(scores[c] - log_total);
+  }
+  if (candidates.size() == 1) return;
+  select_gradient(
+      trajectory, step, term, [&](std::size_t c) { return scores[c] - log_total; },
+      [&](std::size_t c, float gradient) {
+        gradients.tables.select_scores[candidates[c].index()] += gradient;
+        for (std::size_t d = 0; d < devices_; ++d) {
+          score_gradients_[(first_look + c) * devices_ + d] +=
+              gradient * joint_place_[c * devices_ + d];
+        }
+      },
+      statistics);
+}
+
+void HeadGradient::replay_place(const Trajectory& trajectory, std::size_t step, std::size_t look,
                                 const LossTerm& term, ReplayStatistics& statistics) {
   const std::span probabilities(probabilities_.data(), devices_);
-  const std::span gradients(score_gradients_.data() + step * devices_, devices_);
+  const std::span gradients(score_gradients_.data() + look * devices_, devices_);
   const std::size_t chosen = trajectory.devices[step].index();
   const float log_total = softmax(scores_, probabilities);
   const float log_probability = scores_[chosen] - log_total;
@@ -235,7 +309,7 @@ void HeadGradient::replay_place(const Trajectory& trajectory, std::size_t step,
     for (std::size_t d = 0; d < devices_; ++d) {
       const float target = targets[d] / count;
       if (target > 0) statistics.loss -= static_cast<double>(target * (scores_[d] - log_total));
-      gradients[d] = term.weight * (probabilities[d] - target);
+      gradients[d] += term.weight * (probabilities[d] - target);
     }
     return;
   }
@@ -249,7 +323,7 @@ void HeadGradient::replay_place(const Trajectory& trajectory, std::size_t step,
   const float bonus = term.weight * term.entropy_weight;
   for (std::size_t d = 0; d < devices_; ++d) {
     const float p = probabilities[d];
-    gradients[d] = -coefficient * p;
+    gradients[d] -= coefficient * p;
     if (p > 0) gradients[d] += bonus * p * (scores_[d] - log_total + entropy);
   }
   gradients[chosen] += coefficient;
@@ -258,68 +332,73 @@ void HeadGradient::replay_place(const Trajectory& trajectory, std::size_t step,
 void HeadGradient::backward_place(const Trajectory& trajectory, const HeadTables& tables,
                                   const HeadWeights& weights, HeadGradients& gradients) {
   if (shape_.one_pass_devices > 0) {
-    for (std::size_t step = 0; step < trajectory.operations.size(); ++step) {
-      float* const row_gradient = gradients.tables.place_rows.data() +
-                                  trajectory.operations[step].index() * shape_.row_width();
+    for (std::size_t look = 0; look < looks_.size(); ++look) {
+      float* const row_gradient =
+          gradients.tables.place_rows.data() + looks_[look].index() * shape_.row_width();
       for (std::size_t d = 0; d < devices_; ++d) {
-        row_gradient[d] += score_gradients_[step * devices_ + d];
+        row_gradient[d] += score_gradients_[look * devices_ + d];
       }
     }
     return;
   }
-  const std::size_t rank = shape_.aggregate_rank;
-  const std::size_t hidden_width = shape_.place_hidden;
   const std::size_t width = shape_.contribution_width();
-  const std::size_t row_width = shape_.row_width();
-  const std::size_t used = episode_.used_features();
   std::fill(aggregate_gradients_.begin(), aggregate_gradients_.end(), 0.0F);
-
   for (std::size_t step = trajectory.operations.size(); step-- > 0;) {
-    const std::size_t o = trajectory.operations[step].index();
-    const float* row = tables.place_rows.data() + o * row_width;
-    float* row_gradient = gradients.tables.place_rows.data() + o * row_width;
-
     // What the operation added to its device's aggregate was seen by every later step.
     const float* seen = aggregate_gradients_.data() + trajectory.devices[step].index() * width;
-    float* contribution_gradient = row_gradient + shape_.contribution_at();
+    float* contribution_gradient = gradients.tables.place_rows.data() +
+                                   trajectory.operations[step].index() * shape_.row_width() +
+                                   shape_.contribution_at();
     for (std::size_t i = 0; i < width; i += 8) {
       store8(contribution_gradient + i, load8(contribution_gradient + i) + load8(seen + i));
     }
+    for (std::size_t look = step_looks_[step]; look < step_looks_[step + 1]; ++look) {
+      backward_look(look, step, tables, weights, gradients);
+    }
+  }
+}
 
-    for (std::size_t d = 0; d < devices_; ++d) {
-      const Vec8 g = broadcast8(score_gradients_[step * devices_ + d]);
-      const float* y = features_.data() + (step * devices_ + d) * kPlaceFeatureCount;
-      const float* aggregate = aggregates_.data() + (step * devices_ + d) * width;
-      float* aggregate_gradient = aggregate_gradients_.data() + d * width;
-      for (std::size_t f = 0; f < used; f += 8) {
-        store8(row_gradient + f, load8(row_gradient + f) + g * load8(y + f));
+void HeadGradient::backward_look(std::size_t look, std::size_t step, const HeadTables& tables,
+                                 const HeadWeights& weights, HeadGradients& gradients) {
+  const std::size_t rank = shape_.aggregate_rank;
+  const std::size_t hidden_width = shape_.place_hidden;
+  const std::size_t width = shape_.contribution_width();
+  const std::size_t used = episode_.used_features();
+  const std::size_t row_at = looks_[look].index() * shape_.row_width();
+  const float* row = tables.place_rows.data() + row_at;
+  float* row_gradient = gradients.tables.place_rows.data() + row_at;
+  for (std::size_t d = 0; d < devices_; ++d) {
+    const Vec8 g = broadcast8(score_gradients_[look * devices_ + d]);
+    const float* y = features_.data() + (look * devices_ + d) * kPlaceFeatureCount;
+    const float* aggregate = aggregates_.data() + (step * devices_ + d) * width;
+    float* aggregate_gradient = aggregate_gradients_.data() + d * width;
+    for (std::size_t f = 0; f < used; f += 8) {
+      store8(row_gradient + f, load8(row_gradient + f) + g * load8(y + f));
+    }
+    for (std::size_t r = 0; r < rank; r += 8) {
+      float* affinity_gradient = row_gradient + shape_.affinity_at() + r;
+      store8(affinity_gradient, load8(affinity_gradient) + g * load8(aggregate + r));
+      store8(aggregate_gradient + r,
+             load8(aggregate_gradient + r) + g * load8(row + shape_.affinity_at() + r));
+    }
+    for (std::size_t k = 0; k < hidden_width; k += 8) {
+      // The same sum in the same order as PlaceHead::score.
+      Vec8 hidden = load8(row + shape_.hidden_at() + k) + load8(aggregate + rank + k);
+      const float* column = weights.feature_to_hidden.data() + k;
+      for (std::size_t f = 0; f < used; ++f) {
+        hidden += broadcast8(y[f]) * load8(column + f * hidden_width);
       }
-      for (std::size_t r = 0; r < rank; r += 8) {
-        float* affinity_gradient = row_gradient + shape_.affinity_at() + r;
-        store8(affinity_gradient, load8(affinity_gradient) + g * load8(aggregate + r));
-        store8(aggregate_gradient + r,
-               load8(aggregate_gradient + r) + g * load8(row + shape_.affinity_at() + r));
-      }
-      for (std::size_t k = 0; k < hidden_width; k += 8) {
-        // The same sum in the same order as PlaceHead::score.
-        Vec8 hidden = load8(row + shape_.hidden_at() + k) + load8(aggregate + rank + k);
-        const float* column = weights.feature_to_hidden.data() + k;
-        for (std::size_t f = 0; f < used; ++f) {
-          hidden += broadcast8(y[f]) * load8(column + f * hidden_width);
-        }
-        float* score_gradient = gradients.weights.hidden_to_score.data() + k;
-        store8(score_gradient, load8(score_gradient) + g * positive_part(hidden));
-        const Vec8 through = g * load8(weights.hidden_to_score.data() + k);
-        const Vec8 hidden_gradient = hidden > 0 ? through : Vec8{};
-        float* bias_gradient = row_gradient + shape_.hidden_at() + k;
-        store8(bias_gradient, load8(bias_gradient) + hidden_gradient);
-        store8(aggregate_gradient + rank + k,
-               load8(aggregate_gradient + rank + k) + hidden_gradient);
-        float* column_gradient = gradients.weights.feature_to_hidden.data() + k;
-        for (std::size_t f = 0; f < used; ++f) {
-          float* at = column_gradient + f * hidden_width;
-          store8(at, load8(at) + broadcast8(y[f]) * hidden_gradient);
-        }
+      float* score_gradient = gradients.weights.hidden_to_score.data() + k;
+      store8(score_gradient, load8(score_gradient) + g * positive_part(hidden));
+      const Vec8 through = g * load8(weights.hidden_to_score.data() + k);
+      const Vec8 hidden_gradient = hidden > 0 ? through : Vec8{};
+      float* bias_gradient = row_gradient + shape_.hidden_at() + k;
+      store8(bias_gradient, load8(bias_gradient) + hidden_gradient);
+      store8(aggregate_gradient + rank + k, load8(aggregate_gradient + rank + k) + hidden_gradient);
+      float* column_gradient = gradients.weights.feature_to_hidden.data() + k;
+      for (std::size_t f = 0; f < used; ++f) {
+        float* at = column_gradient + f * hidden_width;
+        store8(at, load8(at) + broadcast8(y[f]) * hidden_gradient);
       }
     }
   }

@@ -77,8 +77,18 @@ class HeadGradient {
   bool replays(const Trajectory& trajectory);
   void replay_select(const Trajectory& trajectory, std::size_t step, const SelectHead& select_head,
                      const LossTerm& term, HeadGradients& gradients, ReplayStatistics& statistics);
-  void replay_place(const Trajectory& trajectory, std::size_t step, const LossTerm& term,
-                    ReplayStatistics& statistics);
+  void replay_joint_select(const Trajectory& trajectory, std::size_t step, const HeadTables& tables,
+                           const LossTerm& term, HeadGradients& gradients,
+                           ReplayStatistics& statistics);
+  template <typename LogProbability, typename Add>
+  void select_gradient(const Trajectory& trajectory, std::size_t step, const LossTerm& term,
+                       const LogProbability& log_probability, const Add& add,
+                       ReplayStatistics& statistics);
+  std::size_t look_at(OperationId operation, std::size_t first_look);
+  void replay_place(const Trajectory& trajectory, std::size_t step, std::size_t look,
+                    const LossTerm& term, ReplayStatistics& statistics);
+  void backward_look(std::size_t look, std::size_t step, const HeadTables& tables,
+                     const HeadWeights& weights, HeadGradients& gradients);
   void backward_place(const Trajectory& trajectory, const HeadTables& tables,
                       const HeadWeights& weights, HeadGradients& gradients);
 
@@ -91,15 +101,20 @@ class HeadGradient {
   Episode episode_;
   PlaceHead place_head_;
 
-  // One slice a step, kept for the reverse pass.
-  std::vector<float> features_;         // [steps, devices, kPlaceFeatureCount]
-  std::vector<float> aggregates_;       // [steps, devices, contribution_width]
-  std::vector<float> score_gradients_;  // [steps, devices]
+  // Kept for the reverse pass. A look is an operation scored on all devices in a step: the selected
+  // one, or all candidates of a joint policy.
+  std::vector<OperationId> looks_;
+  std::vector<std::size_t> step_looks_;  // [steps + 1], the first of each step
+  std::vector<float> features_;          // [looks, devices, kPlaceFeatureCount]
+  std::vector<float> score_gradients_;   // [looks, devices]
+  std::vector<float> aggregates_;        // [steps, devices, contribution_width]
   // Within a step.
   std::vector<float> scores_;               // [devices]
   std::vector<float> probabilities_;        // [candidates] or [devices]
   std::vector<float> targets_;              // [candidates] or [devices]
   std::vector<float> aggregate_gradients_;  // [devices, contribution_width]
+  std::vector<float> joint_scores_;         // [candidates]
+  std::vector<float> joint_place_;          // [candidates, devices], PLC's probabilities
 };
 
 }  // namespace doppler

@@ -15,7 +15,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "actors/learned_policy.h"
+#include "actors/policies.h"
 #include "actors/rollout.h"
 #include "common/cli.h"
 #include "common/config_io.h"
@@ -113,18 +113,18 @@ BestPlacement placement_of(const Trajectory& trajectory, std::string found_by) {
           std::move(found_by), trajectory.assignment(), trajectory.operations};
 }
 
-Placement place(const WeightSnapshot& snapshot, Machine& machine, const Options& options) {
+Placement place(const WeightSnapshot& snapshot, const ModelConfig& model, const Levels& levels,
+                Machine& machine, const Options& options) {
   const HeadTables& tables = snapshot.tables.front();
   const SelectHead select_head(tables.select_scores);
-  const auto devices = static_cast<std::size_t>(machine.costs().device_count());
+  const Heads heads{&snapshot.shape, &tables, &snapshot.weights, &select_head};
   Episode episode(machine.costs());
   Assignment assignment;
   Trajectory trajectory;
   const auto play = [&](const Exploration& exploration, std::uint64_t seed) {
-    LearnedNodePolicy node_policy(select_head, exploration);
-    LearnedDevicePolicy device_policy(snapshot.shape, tables, snapshot.weights, devices,
-                                      exploration);
-    play_episode(seed, episode, node_policy, device_policy, machine.executor(), assignment,
+    const Policies policies =
+        make_policies(model.select, model.place, heads, levels, episode, exploration);
+    play_episode(seed, episode, *policies.node, *policies.device, machine.executor(), assignment,
                  trajectory);
   };
   play({.greedy = true}, options.seed);
@@ -223,7 +223,7 @@ int assign_main(int argc, char** argv) {
   }
   const WeightSnapshot snapshot =
       encode_graph(config.model, checkpoint.parameters, {&machine.costs(), &levels}, table);
-  const Placement placement = place(snapshot, machine, options);
+  const Placement placement = place(snapshot, config.model, levels, machine, options);
   const std::vector<int> assignment = device_numbers(placement.best().assignment);
   const SimTime makespan = placement.best().makespan;
 

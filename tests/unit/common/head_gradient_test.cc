@@ -35,7 +35,7 @@ class HeadGradientTest : public ::testing::Test {
   }
 
   double loss(const WeightSnapshot& snapshot, const LossTerm& term) {
-    HeadGradient gradient = make();
+    HeadGradient gradient = make(select_);
     HeadGradients sink;
     sink.reset(kShape, graph_->operation_count());
     const SelectHead head(snapshot.tables[0].select_scores);
@@ -44,7 +44,7 @@ class HeadGradientTest : public ::testing::Test {
 
   // Central differences of the loss against the gradient, for every `stride`-th parameter.
   void check(const LossTerm& term) {
-    HeadGradient gradient = make();
+    HeadGradient gradient = make(select_);
     HeadGradients gradients;
     gradients.reset(kShape, graph_->operation_count());
     const SelectHead head(snapshot_.tables[0].select_scores);
@@ -89,6 +89,7 @@ class HeadGradientTest : public ::testing::Test {
   Levels levels_;
   WeightSnapshot snapshot_;
   Trajectory trajectory_;
+  SelectPolicy select_ = SelectPolicy::kLearned;  // of check()
 };
 
 TEST_F(HeadGradientTest, ReinforceMatchesFiniteDifferences) {
@@ -110,6 +111,13 @@ TEST_F(HeadGradientTest, ImitationOfTheCriticalPathMatchesFiniteDifferences) {
 
 TEST_F(HeadGradientTest, ImitationOfAPlanMatchesFiniteDifferences) {
   check({.kind = LossKind::kImitation, .teacher = Teacher::kHeft});
+}
+
+TEST_F(HeadGradientTest, JointPolicyMatchesFiniteDifferences) {
+  select_ = SelectPolicy::kJoint;
+  check({.kind = LossKind::kPolicyGradient, .advantage = 1.3F});
+  check({.kind = LossKind::kPolicyGradient, .advantage = 0.0F, .entropy_weight = 0.7F});
+  check({.kind = LossKind::kImitation, .teacher = Teacher::kCriticalPath});
 }
 
 // Scores that are parameters themselves.

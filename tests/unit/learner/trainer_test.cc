@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/error.h"
+#include "common/head_gradient.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/rollouts.h"
@@ -204,6 +205,50 @@ TEST_F(TrainerTest, EncodingATrainedGraphEqualsTheSnapshot) {
   step(*trainer, 0);
   WeightSnapshot own = trainer->snapshot(0, 0);
   EXPECT_EQ(encode_graph(ModelConfig{}, trainer->parameters(), {costs_.get(), &levels_}, 0), own);
+}
+
+// Two epochs go on where one stops, from the same batch.
+TEST_F(TrainerTest, EpochsAreStepsOnOneBatch) {
+  LearnerConfig learner;
+  learner.epochs = 2;
+  Trainer twice({}, learner, Teacher::kCriticalPath, {{costs_.get(), &levels_}}, 42);
+  auto once = make();
+  const std::vector<Trajectory> trajectories = batch(*once, 0, 20);
+  std::vector<bool> invalid;
+  const UpdateStatistics statistics = twice.update(trajectories, {}, kSettings, invalid);
+  EXPECT_EQ(statistics.trained, 20U);
+  // At the first step weights are those that played.
+  EXPECT_LT(statistics.largest_log_probability_difference, 1e-5);
+  once->update(trajectories, {}, kSettings, invalid);
+  EXPECT_NE(once->parameters(), twice.parameters());
+  once->update(trajectories, {}, kSettings, invalid);
+  EXPECT_EQ(once->parameters(), twice.parameters());
+}
+
+// Batches that teach nothing, so that the demonstration alone does.
+TEST_F(TrainerTest, ADemonstrationBecomesMoreProbable) {
+  auto trainer = make();
+  std::vector<Trajectory> trajectories = batch(*trainer, 0, 8);
+  const Trajectory demonstration = trajectories[3];
+  for (Trajectory& t : trajectories) t.makespan = SimTime(1000);
+  UpdateSettings settings = kSettings;
+  settings.entropy_weight = 0;
+  settings.self_imitation_weight = 1;
+  const auto log_probability = [&] {
+    const WeightSnapshot snapshot = trainer->snapshot(0, 0);
+    const SelectHead head(snapshot.tables[0].select_scores);
+    HeadGradient gradient(snapshot.shape, *costs_, levels_, SelectPolicy::kLearned,
+                          PlacePolicy::kLearned);
+    HeadGradients sink;
+    sink.reset(snapshot.shape, graph_->operation_count());
+    const auto replay = gradient.add(demonstration, snapshot.tables[0], snapshot.weights, head,
+                                     {.advantage = 1}, sink);
+    return replay->select_log_probability + replay->place_log_probability;
+  };
+  const double before = log_probability();
+  std::vector<bool> invalid;
+  for (int i = 0; i < 40; ++i) trainer->update(trajectories, {demonstration}, settings, invalid);
+  EXPECT_GT(log_probability(), 0.5 * before);  // logarithms are negative
 }
 
 // All makespans equal: no advantage, no entropy bonus, no change.
