@@ -28,6 +28,22 @@ constexpr std::array<const char*, 7> kPhysicalFlags = {
     "--topology",        "--contention", "--dispatch",      "--memory",
     "--operation-noise", "--kind-noise", "--transfer-noise"};
 
+void add_contention(CLI::App& app, Contention& contention) {
+  add_choice<Contention>(
+      app, "--contention", contention,
+      "what transfers do to each other: none, serial or fair (default: serial)",
+      {{"none", Contention::kNone}, {"serial", Contention::kSerial}, {"fair", Contention::kFair}});
+}
+
+void add_dispatch(CLI::App& app, Dispatch& dispatch) {
+  add_choice<Dispatch>(app, "--dispatch", dispatch,
+                       "which ready operation a device takes: fifo, priority or random (default: "
+                       "fifo)",
+                       {{"fifo", Dispatch::kFifo},
+                        {"priority", Dispatch::kPriority},
+                        {"random", Dispatch::kRandom}});
+}
+
 void add_kind_noise(const std::string& item, SimulationConfig& simulation) {
   constexpr double kLargest = 10;
   const std::size_t equals = item.rfind('=');
@@ -43,21 +59,18 @@ void add_kind_noise(const std::string& item, SimulationConfig& simulation) {
 
 }  // namespace
 
+void add_execution_flags(CLI::App& app, ExecutionRules& rules) {
+  add_contention(app, rules.contention);
+  add_dispatch(app, rules.dispatch);
+}
+
 void add_simulation_flags(CLI::App& app, SimulationConfig& simulation) {
   app.add_flag("--reference")->description("the cost model of the paper's published simulator");
   app.add_option("--devices", simulation.devices, "how many devices there are, with --reference");
   app.add_option("--topology", simulation.topology,
                  "topology file: physical mode, on the devices that it describes");
-  add_choice<Contention>(
-      app, "--contention", simulation.contention,
-      "what transfers do to each other: none, serial or fair (default: serial)",
-      {{"none", Contention::kNone}, {"serial", Contention::kSerial}, {"fair", Contention::kFair}});
-  add_choice<Dispatch>(app, "--dispatch", simulation.dispatch,
-                       "which ready operation a device takes: fifo, priority or random (default: "
-                       "fifo)",
-                       {{"fifo", Dispatch::kFifo},
-                        {"priority", Dispatch::kPriority},
-                        {"random", Dispatch::kRandom}});
+  add_contention(app, simulation.contention);
+  add_dispatch(app, simulation.dispatch);
   add_choice<MemoryRule>(app, "--memory", simulation.memory,
                          "report peaks, or enforce capacities (default: enforce)",
                          {{"report", MemoryRule::kReport}, {"enforce", MemoryRule::kEnforce}});

@@ -4,12 +4,22 @@
 #define DOPPLER_SIM_SIMULATION_FLAGS_H_
 
 #include "common/config.h"
+#include "common/physical_options.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
 class App;
 }
 
 namespace doppler {
+
+// How transfers meet and devices choose.
+struct ExecutionRules {
+  Contention contention = Contention::kSerial;
+  Dispatch dispatch = Dispatch::kFifo;
+};
+
+// Adds --contention and --dispatch. `rules` must outlive the parsing.
+void add_execution_flags(CLI::App& app, ExecutionRules& rules);
 
 // Adds --reference, --devices, --topology, --contention, --dispatch, --memory, --operation-noise
 // and
