@@ -1,0 +1,172 @@
+#include "gpuexec/measurement.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpuexec/emulated_backend.h"
+#include "gpuexec/measured_executor.h"
+#include "tests/support/execution_cases.h"
+
+namespace doppler {
+namespace {
+
+// Runs at once; the k-th run ever takes `seconds[k]`, the last of them for good.
+class ScriptedBackend : public Backend {
+ public:
+  ScriptedBackend(int devices, std::vector<double> seconds)
+      : devices_(devices), seconds_(std::move(seconds)), arena_(2, 0) {}
+
+  std::string name() const override { return "scripted"; }
+  int device_count() const override { return devices_; }
+  std::vector<MemoryShortage> load(const RunPlan& plan,
+                                   const std::vector<OperationWork>& /*works*/) override {
+    plan_ = &plan;
+    return {};
+  }
+  void start_operation(std::int32_t operation, std::int64_t now) override {
+    started_.emplace_back(operation, now);
+  }
+  void start_transfer(std::int32_t /*transfer*/, std::int64_t /*now*/) override { FAIL(); }
+  void drive(RunCore& core, std::int64_t /*deadline*/) override {
+    const std::lock_guard lock(core.mutex());
+    const double seconds = seconds_[std::min(runs_++, seconds_.size() - 1)];
+    core.begin(0);
+    while (!started_.empty()) {
+      const auto [operation, now] = started_.back();
+      started_.pop_back();
+      const std::int64_t end = now + static_cast<std::int64_t>(seconds * 1e9);
+      core.operation_ended(operation, now, end, end);
+    }
+  }
+  std::vector<std::uint8_t> read_result(std::int32_t /*operation*/,
+                                        std::int64_t /*bytes*/) override {
+    return {};
+  }
+  const IdVector<DeviceId, std::int64_t>& arena_bytes() const override { return arena_; }
+
+ private:
+  int devices_;
+  std::vector<double> seconds_;
+  std::size_t runs_ = 0;
+  const RunPlan* plan_ = nullptr;
+  std::vector<std::pair<std::int32_t, std::int64_t>> started_;
+  IdVector<DeviceId, std::int64_t> arena_;
+};
+
+class MeasurementTest : public testing::Test {
+ protected:
+  // One operation, on one of two devices.
+  MeasurementTest()
+      : graph_(test::make_unit_graph({{1, 4}}, {})),
+        topology_(test::small_machine(2, 1)),
+        costs_(CostTable::physical(graph_, topology_)) {}
+
+  GraphRunner runner(std::vector<double> seconds) {
+    return {costs_, topology_, {}, std::make_unique<ScriptedBackend>(2, std::move(seconds))};
+  }
+
+  Graph graph_;
+  Topology topology_;
+  CostTable costs_;
+};
+
+// The warm-up of 9 s does not count; of 1 1 1 1 7 the last is dropped.
+TEST_F(MeasurementTest, IsTheMedianWithoutWarmUpAndOutliers) {
+  GraphRunner own = runner({9, 1, 1.001, 1.002, 1.003, 7});
+  Measurer measurer(own, {.warmup = 1, .repeats = 5, .control = false});
+  const Measurement m = measurer.measure(Assignment(1, DeviceId(0)), {}, true);
+  EXPECT_EQ(m.status, MeasurementStatus::kDone);
+  EXPECT_EQ(m.samples.size(), 5U);
+  EXPECT_EQ(m.dropped, 1U);
+  EXPECT_NEAR(m.seconds, 1.0015, 1e-9);
+  EXPECT_NEAR(m.interval.low, 1, 1e-9);
+  EXPECT_NEAR(m.interval.high, 1.003, 1e-9);
+  ASSERT_TRUE(m.record.has_value());
+  EXPECT_NEAR(m.record->makespan.seconds(), 1.0015, 0.001);
+}
+
+// Runs: control 1 1 1, the assignment 2, the control again 1 1 1 (its interval is over at once):
+// undisturbed. Then the assignment 4, the control 2 2 2: disturbed, so both again: 2, and 1 1 1.
+TEST_F(MeasurementTest, IsRepeatedWhereTheControlWasSlow) {
+  GraphRunner own = runner({1, 1, 1, 2, 1, 1, 1, 4, 2, 2, 2, 2, 1, 1, 1});
+  Measurer measurer(own, {.warmup = 0,
+                          .repeats = 1,
+                          .control_interval_seconds = 0,
+                          .control_repeats = 3,
+                          .retries = 1});
+  const Measurement first = measurer.measure(Assignment(1, DeviceId(0)), {});
+  EXPECT_FALSE(first.disturbed);
+  EXPECT_EQ(first.attempts, 1);
+  const Measurement second = measurer.measure(Assignment(1, DeviceId(0)), {});
+  EXPECT_FALSE(second.disturbed);
+  EXPECT_EQ(second.attempts, 2);
+  EXPECT_NEAR(second.seconds, 2, 1e-9);
+}
+
+// As above, but the control stays slow.
+TEST_F(MeasurementTest, IsMarkedWhereTheControlStaysSlow) {
+  GraphRunner own = runner({1, 1, 1, 4, 2, 2, 2, 4, 2});
+  Measurer measurer(own, {.warmup = 0, .repeats = 1, .control_interval_seconds = 0, .retries = 1});
+  const Measurement m = measurer.measure(Assignment(1, DeviceId(0)), {});
+  EXPECT_TRUE(m.disturbed);
+  EXPECT_EQ(m.attempts, 2);
+  EXPECT_NEAR(m.control_ratio, 2, 1e-9);
+}
+
+TEST(RoundRobin, GoesOverTheDevicesThatAreAllowed) {
+  const Graph graph = test::make_unit_graph({{1, 4}, {1, 4}, {1, 4}, {1, 4}, {1, 4}}, {});
+  const Topology topology = test::small_machine(3, 1);
+  const CostTable costs = CostTable::physical(graph, topology);
+  EXPECT_EQ(round_robin_assignment(costs),
+            Assignment(std::vector<DeviceId>{DeviceId(0), DeviceId(1), DeviceId(2), DeviceId(0),
+                                             DeviceId(1)}));
+}
+
+TEST_F(MeasurementTest, ExecutorCostsWhatWasMeasured) {
+  MeasuredExecutor executor(costs_, topology_, {},
+                            std::make_unique<ScriptedBackend>(2, std::vector<double>{3}),
+                            {.warmup = 0, .repeats = 3, .control = false});
+  EXPECT_EQ(executor.run(Assignment(1, DeviceId(1)), {}), SimTime(3'000'000'000'000));
+  EXPECT_TRUE(executor.feasible());
+  const Execution record = executor.run_recorded(Assignment(1, DeviceId(1)), {});
+  EXPECT_EQ(record.makespan, SimTime(3'000'000'000'000));
+  EXPECT_TRUE(record.feasible);
+  EXPECT_EQ(record.start.size(), 1U);
+}
+
+// 1e11 FLOPs take 1,000 s; the time-out is 1 ms, so the cost 2 ms.
+TEST(MeasuredExecutor, GivesATimeOutACost) {
+  const Graph graph = test::make_unit_graph({{1e11, 4}}, {});
+  const Topology topology = test::small_machine(1, 1e4);
+  const CostTable costs = CostTable::physical(graph, topology);
+  MeasuredExecutor executor(
+      costs, topology, {},
+      std::make_unique<EmulatedBackend>(costs, topology, Contention::kSerial, EmulatedOptions()),
+      {.timeout_seconds = 0.001, .control = false});
+  EXPECT_EQ(executor.run(Assignment(1, DeviceId(0)), {}), SimTime(2'000'000'000));
+  EXPECT_FALSE(executor.feasible());
+  EXPECT_EQ(executor.last_measurement().status, MeasurementStatus::kTimedOut);
+  EXPECT_FALSE(executor.run_recorded(Assignment(1, DeviceId(0)), {}).feasible);
+}
+
+// 4,096 bytes where 2,048 fit: an overflow of 1, so 1 + 10 times the simulated makespan.
+TEST(MeasuredExecutor, GivesAnAssignmentThatDoesNotFitACost) {
+  const Graph graph = test::make_unit_graph({{1, 4096}}, {});
+  TopologyParts parts = test::unit_mesh(2);
+  parts.devices[0].memory_bytes = 2048;
+  const Topology topology(parts);
+  const CostTable costs = CostTable::physical(graph, topology);
+  MeasuredExecutor executor(
+      costs, topology, {},
+      std::make_unique<EmulatedBackend>(costs, topology, Contention::kSerial, EmulatedOptions()),
+      {.control = false});
+  EXPECT_EQ(executor.run(Assignment(1, DeviceId(0)), {}), SimTime(11 * test::kSecond));
+  EXPECT_FALSE(executor.feasible());
+  EXPECT_EQ(executor.last_measurement().status, MeasurementStatus::kOutOfMemory);
+}
+
+}  // namespace
+}  // namespace doppler
