@@ -31,6 +31,8 @@ constexpr std::array kVerbs = {
     Verb{"assign", "place a graph by a trained policy", "doppler-assign", nullptr},
     Verb{"baseline", "cost the classical schedulers on a graph", "doppler-baseline", nullptr},
     Verb{"simulate", "cost given assignments of a graph", "doppler-simulate", nullptr},
+    Verb{"execute", "run assignments of a graph for real and measure them", "doppler-execute",
+         nullptr},
     Verb{"graph", "check, show or generate a graph", "doppler-graph", nullptr},
     Verb{"topology", "check, show or import the description of a machine", "doppler-topology",
          nullptr},

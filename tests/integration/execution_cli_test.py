@@ -1,0 +1,127 @@
+"""doppler execute, calibrate and fidelity, as a user meets them.
+
+Run by ctest with the folder of the programs and the source folder as its arguments; nothing but the standard
+library is needed.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv.pop(2)) if len(sys.argv) > 2 else pathlib.Path(".")
+BIN = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path("build/bin")
+BAD_INPUT = 2
+
+# 1 FLOP takes 1 ns, 1 byte 1 ns.
+PAIR = """name: pair
+devices:
+  - {name: d, count: 2, kind: unit, flops_per_second: 1e9, copy_engines_out: 1, memory_bytes: 1000000}
+links:
+  - {between: [d0, d1], bandwidth_bytes_per_second: 1e9}
+"""
+
+# a and b take 1 ms each and send 4000 bytes to c and d, which take 1 ms each.
+GRAPH = """digraph g {
+  a [size="1000000"]; b [size="1000000"]; c [size="1000000"]; d [size="1000000"];
+  a -> c [size="4000"];
+  b -> d [size="4000"];
+}
+"""
+
+
+def run(*arguments, stdin=""):
+    return subprocess.run(
+        [str(BIN / "doppler"), *map(str, arguments)], input=stdin, capture_output=True, text=True, timeout=120)
+
+
+class ExecutionTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+        self.pair = self.write("pair.yaml", PAIR)
+        self.graph = self.write("graph.dot", GRAPH)
+
+    def write(self, name, content):
+        path = self.path / name
+        path.write_text(content)
+        return path
+
+    def execute(self, *arguments, stdin=""):
+        return run("execute", self.graph, "--topology", self.pair, *arguments, stdin=stdin)
+
+    def assert_fails(self, result, code, *parts):
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        for part in parts:
+            self.assertIn(part, result.stderr)
+
+    def test_both_backends_measure_an_assignment(self):
+        one = self.write("one.csv", "0,1,1,0\n")
+        for backend in ("emulated", "cpu"):
+            result = self.execute("--assignment", one, "--backend", backend, "--repeats", 3, "--json", "--verify",
+                                  "--explain", "--trace", self.path / "trace.json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            report = json.loads(result.stdout)
+            self.assertEqual(report["status"], "done")
+            self.assertEqual(report["backend"], backend)
+            self.assertEqual(len(report["samples_seconds"]), 3)
+            self.assertLessEqual(report["low_seconds"], report["seconds"])
+            self.assertGreaterEqual(report["high_seconds"], report["seconds"])
+            self.assertTrue(report["equal_to_one_device"])
+            self.assertEqual(report["transfers"], 2)  # a to d1, b to d0
+            self.assertEqual(report["operations"]["synthetic"], 4)  # kinds that are not known
+            self.assertIn("critical path of the schedule", report["explanation"])
+            events = json.loads((self.path / "trace.json").read_text())["traceEvents"]
+            self.assertEqual(sum(event["ph"] == "X" for event in events), 6)  # 4 operations, 2 transfers
+            if backend == "emulated":  # it cannot be faster than 2 ms and the 4 us of a transfer
+                self.assertGreaterEqual(report["seconds"], 0.002004)
+
+    def test_assignments_from_standard_input_come_back_line_by_line(self):
+        # The next line is sent only when the result of the one before is there.
+        with subprocess.Popen(
+                [str(BIN / "doppler"), "execute", str(self.graph), "--topology", str(self.pair), "--assignments", "-",
+                 "--backend", "emulated", "--repeats", "1", "--json"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            seconds = []
+            for line in ("0,0,0,0", "0,1,0,1", "# a comment", "1,1,1,1"):
+                process.stdin.write(line + "\n")
+                process.stdin.flush()
+                if line.startswith("#"):
+                    continue
+                result = json.loads(process.stdout.readline())
+                self.assertEqual(result["status"], "done")
+                seconds.append(result["seconds"])
+            process.stdin.close()
+            self.assertEqual(process.wait(timeout=60), 0)
+        self.assertGreaterEqual(seconds[0], 0.004)  # four operations of 1 ms on one device
+        self.assertGreaterEqual(seconds[1], 0.002)
+        self.assertGreaterEqual(seconds[2], 0.004)
+
+    def test_what_does_not_fit_and_what_takes_too_long_is_a_result(self):
+        small = self.write("small.yaml", PAIR.replace("memory_bytes: 1000000", "memory_bytes: 100"))
+        lines = self.write("lines.csv", "0,1,0,1\n")
+        result = run("execute", self.graph, "--topology", small, "--assignments", lines, "--backend", "emulated")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout, "-\t-\t-\tout of memory\n")
+        result = self.execute("--assignments", lines, "--backend", "emulated", "--timeout", "1e-4", "--no-control")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout, "-\t-\t-\ttimed out\n")
+
+    def test_bad_input_is_told_with_its_place(self):
+        one = self.write("one.csv", "0,1,1,0\n")
+        self.assert_fails(self.execute("--assignment", one, "--backend", "cuba"), BAD_INPUT, "'cuba' is no backend")
+        self.assert_fails(self.execute(), BAD_INPUT, "give either --assignment FILE for one or --assignments")
+        self.assert_fails(self.execute("--assignments", one, "--explain"), BAD_INPUT, "--explain is about one")
+        self.assert_fails(self.execute("--assignment", one, "--repeats", 0), BAD_INPUT, "--repeats")
+        self.assert_fails(self.execute("--assignment", self.path / "none.csv"), BAD_INPUT, "none.csv")
+        wrong = self.execute("--assignments", "-", "--backend", "emulated", "--repeats", 1, stdin="0,1,0,1\n\n0,2,0,1\n")
+        self.assert_fails(wrong, BAD_INPUT, "standard input:3:3")
+        self.assertEqual(wrong.stdout.count("\n"), 1, "the result before it is there")
+
+
+if __name__ == "__main__":
+    unittest.main()
