@@ -19,18 +19,23 @@ struct DecisionLoss {
   float value = 0;
 };
 
+// A punished decision that became more probable since it was taken may have any ratio; beyond this
+// one it teaches no more, since a few such decisions would outweigh, or overflow, all others.
+constexpr float kLargestPunishedRatio = 10;
+
 // Of the clipped surrogate: its gradient is that of ratio * advantage, or nothing where the clip
 // holds.
 DecisionLoss surrogate(float log_probability, float behaviour_log_probability, const LossTerm& term,
                        ReplayStatistics& statistics) {
   if (term.clip_ratio <= 0) return {-term.advantage, -term.advantage * log_probability};
   const float ratio = std::exp(log_probability - behaviour_log_probability);
-  const bool clipped =
-      term.advantage > 0 ? ratio > 1.0F + term.clip_ratio : ratio < 1.0F - term.clip_ratio;
-  if (clipped) {
+  const float least = term.advantage > 0 ? 0.0F : 1.0F - term.clip_ratio;
+  const float largest = term.advantage > 0
+                            ? 1.0F + term.clip_ratio
+                            : std::max(1.0F + term.clip_ratio, kLargestPunishedRatio);
+  if (ratio < least || ratio > largest) {
     ++statistics.clipped_decisions;
-    const float bound = term.advantage > 0 ? 1.0F + term.clip_ratio : 1.0F - term.clip_ratio;
-    return {0.0F, -term.advantage * bound};
+    return {0.0F, -term.advantage * std::clamp(ratio, least, largest)};
   }
   return {-term.advantage * ratio, -term.advantage * ratio};
 }

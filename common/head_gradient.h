@@ -53,7 +53,8 @@ struct LossTerm {
   float advantage = 0;
   float entropy_weight = 0;
   float clip_ratio = 0;  // c: a decision whose importance ratio left [1 - c, 1 + c] in the
-                         // advantage's direction adds nothing; 0: no ratio at all (plain REINFORCE)
+                         // advantage's direction adds nothing, nor does a punished one whose ratio
+                         // exceeds 10; 0: no ratio at all (plain REINFORCE)
   // kImitation: the critical path's targets are all candidates of maximal bottom level and all
   // devices of earliest start; another teacher's are the decisions of the trajectory.
   Teacher teacher = Teacher::kCriticalPath;

@@ -1,6 +1,7 @@
 #include "common/head_gradient.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -103,6 +104,25 @@ TEST_F(HeadGradientTest, EntropyBonusMatchesFiniteDifferences) {
 // A clip so wide that no decision reaches it: the gradient of ratio * advantage.
 TEST_F(HeadGradientTest, ImportanceRatioMatchesFiniteDifferences) {
   check({.kind = LossKind::kPolicyGradient, .advantage = -0.4F, .clip_ratio = 1e6F});
+}
+
+// Ratios of exp(200) overflow a float. Decisions that became that much more probable are clipped,
+// whichever way the advantage points.
+TEST_F(HeadGradientTest, RatiosThatOverflowAddNothing) {
+  for (float& p : trajectory_.select_log_probabilities) p = -200;
+  for (float& p : trajectory_.place_log_probabilities) p = -200;
+  const SelectHead head(snapshot_.tables[0].select_scores);
+  for (float advantage : {1.0F, 0.0F, -1.0F}) {
+    HeadGradient gradient = make();
+    HeadGradients gradients;
+    gradients.reset(kShape, graph_->operation_count());
+    const auto replay = gradient.add(trajectory_, snapshot_.tables[0], snapshot_.weights, head,
+                                     {.advantage = advantage, .clip_ratio = 0.2F}, gradients);
+    ASSERT_TRUE(replay);
+    EXPECT_TRUE(std::isfinite(replay->loss));
+    for (float value : gradients.tables.place_rows) EXPECT_EQ(value, 0.0F);
+    for (float value : gradients.tables.select_scores) EXPECT_EQ(value, 0.0F);
+  }
 }
 
 TEST_F(HeadGradientTest, ImitationOfTheCriticalPathMatchesFiniteDifferences) {
