@@ -16,7 +16,8 @@ TicketPlayer::TicketPlayer(const PlayerSettings& settings, std::vector<PlayableG
 
 bool TicketPlayer::accepts(const Ticket& ticket, const WeightSnapshot& weights) const {
   return ticket.graph < graphs_.size() && weights.tables.size() == graphs_.size() &&
-         weights.version == ticket.weight_version &&
+         (weights.version == ticket.weight_version ||
+          (ticket.newest && weights.version > ticket.weight_version)) &&
          weights.tables[ticket.graph].select_scores.size() ==
              graphs_[ticket.graph].costs->graph().operation_count();
 }
@@ -56,7 +57,7 @@ Result TicketPlayer::play(const Ticket& ticket, const WeightSnapshot& weights,
     trajectory.ticket = ticket.id;
     trajectory.attempt = ticket.attempt;
     trajectory.lineage = ticket.lineage;
-    trajectory.weight_version = ticket.weight_version;
+    trajectory.weight_version = weights.version;
     trajectory.worker = settings_.worker_number;
     play_episode(episode_seed(settings_.run_seed, trajectory.episode), episode, *policies.node,
                  *policies.device, *graph.executor, assignment_, trajectory);

@@ -1,5 +1,6 @@
 #include "actors/worker.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "common/error.h"
@@ -79,9 +80,14 @@ void run_worker(const WorkerIdentity& identity, WorkerSocket& socket, const Shar
     if (message_kind(*message) == MessageKind::kGoodbye) return;
     const auto ticket = decode_ticket(*message);
     if (!ticket) continue;
-    if (!snapshot || snapshot->version != ticket->weight_version) {
+    const std::uint64_t wanted =
+        ticket->newest ? std::max(ticket->weight_version, weights.newest_version().value_or(0))
+                       : ticket->weight_version;
+    const bool at_hand = snapshot && snapshot->version == wanted;
+    if (!at_hand) {
       const auto bytes = keep_trying(progress, kWeightsTimeout, [&](milliseconds timeout) {
-        return weights.wait_for(ticket->weight_version, timeout);
+        return ticket->newest ? weights.wait_for_newest(ticket->weight_version, timeout)
+                              : weights.wait_for(ticket->weight_version, timeout);
       });
       if (!bytes) {
         throw SystemError("weight version " + std::to_string(ticket->weight_version) +

@@ -124,6 +124,7 @@ class Run:
                             {
                                 "lineage": int(file.attrs["lineage"]),
                                 "first_episode": int(file.attrs["first_episode"]),
+                                "resumed": (int(file.attrs.get("resumed_segment", 0)), int(file.attrs.get("resumed_row", 0))),
                                 "tick_unit": text_of(file.attrs["tick_unit"]),
                                 "graphs": [name.decode() for name in file["graphs/name"][:]],
                                 "rows": rows,
@@ -150,8 +151,14 @@ class Run:
             with self._open(path) as file:
                 part = {name: data[: header["rows"]] for name, data in file["episodes"].items()}
             part["segment"] = numpy.full(header["rows"], int(path.stem.split("-")[1]), dtype=numpy.int64)
-            later = [other["first_episode"] for _, other in segments if other["lineage"] > header["lineage"]]
-            keep = part["episode"] < min(later) if later else numpy.ones(header["rows"], dtype=bool)
+            later = [other for _, other in segments if other["lineage"] > header["lineage"]]
+            keep = numpy.ones(header["rows"], dtype=bool)
+            for other in later:
+                number, row = other["resumed"]
+                keep &= part["episode"] < other["first_episode"]
+                own = int(path.stem.split("-")[1])
+                if 0 < number <= own:
+                    keep[row if number == own else 0:] = False
             counted = (part["lineage"] == header["lineage"]) & (part["status"] != EVALUATED)
             parts.append(({name: values[keep] for name, values in part.items()}, counted[keep]))
         if not parts:

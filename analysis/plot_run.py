@@ -3,7 +3,8 @@
 
     plot_run.py RUN_DIR [-o DIR]
 
-writes training.png and .svg (one pair a graph where a run has several) and schedule.png and .svg. Needs h5py, numpy and
+writes training.png and .svg (one pair a graph where a run has several), schedule.png and .svg, and in asynchronous mode
+staleness.png and .svg. Needs h5py, numpy and
 matplotlib, and no display. What a run does not hold is left out with a sentence; exit code 2: nothing could be
 drawn, 3: the figures could not be written.
 """
@@ -203,6 +204,33 @@ def references_of(summary, name):
     return []
 
 
+def staleness_figure(records):
+    """How far the weights that played an update's episodes lay behind; None where that is the same for all of an update."""
+    records = [record for record in records if record.get("lags")]
+    if not any(sum(count > 0 for count in record["lags"]) > 1 for record in records):
+        return None
+    depth = max(len(record["lags"]) for record in records)
+    shares = numpy.zeros((len(records), depth))
+    for row, record in enumerate(records):
+        shares[row, : len(record["lags"])] = numpy.array(record["lags"]) / max(sum(record["lags"]), 1)
+    # Hundreds of bars at most, each the mean of some updates.
+    parts = numpy.array_split(numpy.arange(len(records)), min(len(records), 300))
+    updates = [records[part[0]]["update"] for part in parts]
+    means = numpy.array([shares[part].mean(axis=0) for part in parts])
+    figure, axes = plt.subplots(figsize=(10, 3.4))
+    colours = plt.cm.Blues(numpy.linspace(0.25, 0.95, depth))
+    axes.stackplot(updates, means.T, colors=colours, labels=[str(lag) for lag in range(depth)], step="post")
+    fraction = [numpy.mean([records[i].get("effective_sample_fraction", 1) for i in part]) for part in parts]
+    axes.plot(updates, fraction, color=BEST, linewidth=1.6, label="effective samples")
+    axes.set_title("versions that the weights lay behind")
+    axes.set_xlabel("updates")
+    axes.set_ylabel("share of the episodes")
+    axes.set_ylim(0, 1.02)
+    axes.set_xlim(updates[0], updates[-1] + 1)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncol=min(depth + 1, 10), frameon=False)
+    return figure
+
+
 def training_figures(run, note, units, unit_note):
     """[(file name, figure)]"""
     summary = optional(run.summary, note)
@@ -243,6 +271,9 @@ def training_figures(run, note, units, unit_note):
             figures.append(("training", figure))
     else:
         note(f"{run.path}: no episodes and no metrics yet; no training curves are drawn")
+    staleness = staleness_figure(records)
+    if staleness:
+        figures.append(("staleness", staleness))
     return figures
 
 

@@ -14,7 +14,10 @@
 namespace doppler {
 
 enum class SimulationMode { kReference, kPhysical };
-enum class TrainingMode { kSynchronous };
+// kSynchronous: batch k is played with version k - 1 - pipeline_depth, so that weights are a
+// function of configuration and seed. kAsynchronous: workers play with the newest weights that they
+// have, and an update trains on what came in, none of it older than max_staleness versions.
+enum class TrainingMode { kSynchronous, kAsynchronous };
 // Whom imitation imitates. The first is a policy with ties, which the loss shares; the others are
 // one placement a graph, made by the baseline of that name (kBest: by the best of them).
 enum class Teacher { kCriticalPath, kHeft, kEtf, kPeft, kEnumOpt, kLocalSearch, kBest };
@@ -102,7 +105,8 @@ struct LearnerConfig {
   TrainingMode mode = TrainingMode::kSynchronous;
   std::int64_t batch_episodes = 64;  // per update
   std::int64_t group_episodes = 8;   // per ticket
-  std::int64_t pipeline_depth = 1;   // batch k is played with version k - 1 - depth
+  std::int64_t pipeline_depth = 1;   // kSynchronous: batch k is played with version k - 1 - depth
+  std::int64_t max_staleness = 4;    // kAsynchronous: versions that a trajectory may lie behind
   std::int64_t threads = 1;
   std::int64_t epochs = 1;  // gradient steps per batch
   double clip_ratio = 0.2;  // of the importance ratio of a decision

@@ -163,6 +163,9 @@ void validate(const Config& config) {
   require(config.model.place_hidden % 8 == 0, "model.place_hidden: must be a multiple of 8");
   require(config.learner.batch_episodes % config.learner.group_episodes == 0,
           "learner.batch_episodes: must be a multiple of learner.group_episodes");
+  require(config.learner.mode == TrainingMode::kSynchronous || config.learner.clip_ratio > 0,
+          "learner.clip_ratio: is 0, so nothing would correct for older weights in asynchronous "
+          "mode; set it above 0, or learner.mode to synchronous");
   require(config.checkpoint.every_updates > 0 || config.checkpoint.every_seconds > 0,
           "checkpoint.every_seconds: is 0 and so is checkpoint.every_updates; a run needs "
           "checkpoints to be resumed, set one of them");

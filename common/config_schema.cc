@@ -309,10 +309,11 @@ std::vector<ConfigKey> make_keys() {
     DP_KEY(refinement.seconds, Number{0}, "seconds", "of local search from the policy's best, after the last stage, for all graphs together; part of run.budget_seconds"),
     DP_KEY(refinement.evaluations, Integer{0}, "simulations", "the same by number, for each graph: a function of the seed; where refinement.seconds is 0"),
 
-    DP_KEY(learner.mode, Choice{{"synchronous"}}, "", "synchronous: weights are a function of config and seed, whatever the number of workers"),
+    DP_KEY(learner.mode, Choice{{"synchronous", "asynchronous"}}, "", "synchronous: weights are a function of config and seed, whatever the number of workers; asynchronous: workers use the newest weights and nobody waits for the slowest"),
     DP_KEY(learner.batch_episodes, Integer{1, 1048576}, "episodes", "per update; a multiple of learner.group_episodes"),
     DP_KEY(learner.group_episodes, Integer{1, 65536}, "episodes", "per ticket: played by one worker, one after the other"),
-    DP_KEY(learner.pipeline_depth, Integer{0, 64}, "batches", "batch k is played with version k - 1 - depth: more keeps workers busier with older weights"),
+    DP_KEY(learner.pipeline_depth, Integer{0, 64}, "batches", "synchronous mode: batch k is played with version k - 1 - depth: more keeps workers busier with older weights"),
+    DP_KEY(learner.max_staleness, Integer{0, 1000}, "versions", "asynchronous mode: how far the weights that played a trajectory may lie behind those that it trains; no more tickets are out than that allows, older results are dropped and counted"),
     DP_KEY(learner.threads, Integer{1, 1024}, "threads", "that compute gradients over the trajectories of a batch; the weights do not depend on it"),
     DP_KEY(learner.epochs, Integer{1, 1000}, "", "gradient steps per batch: more learn more of each episode, where episodes are dear; wants a clip_ratio"),
     DP_KEY(learner.clip_ratio, Number{0, 10}, "", "how far the importance ratio of a decision may leave 1; 0: no ratio, plain REINFORCE"),

@@ -29,6 +29,9 @@ DecisionLoss surrogate(float log_probability, float behaviour_log_probability, c
                        ReplayStatistics& statistics) {
   if (term.clip_ratio <= 0) return {-term.advantage, -term.advantage * log_probability};
   const float ratio = std::exp(log_probability - behaviour_log_probability);
+  statistics.ratio_sum += static_cast<double>(ratio);
+  statistics.ratio_square_sum += static_cast<double>(ratio) * static_cast<double>(ratio);
+  ++statistics.ratio_count;
   const float least = term.advantage > 0 ? 0.0F : 1.0F - term.clip_ratio;
   const float largest = term.advantage > 0
                             ? 1.0F + term.clip_ratio

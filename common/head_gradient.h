@@ -40,6 +40,10 @@ struct ReplayStatistics {
   double place_entropy = 0;
   double loss = 0;
   std::int64_t clipped_decisions = 0;
+  // Of the importance ratios of its decisions, where there are ratios.
+  double ratio_sum = 0;
+  double ratio_square_sum = 0;
+  std::int64_t ratio_count = 0;
   float largest_log_probability_difference = 0;  // replayed against the behaviour policy's
 };
 

@@ -228,6 +228,7 @@ std::vector<std::byte> encode(const Ticket& message) {
   writer.put(message.stage);
   writer.put(message.graph);
   writer.put(message.weight_version);
+  writer.put(static_cast<std::uint8_t>(message.newest));
   writer.put(message.lineage);
   writer.put(message.first_episode);
   writer.put(message.count);
@@ -249,6 +250,7 @@ std::optional<Ticket> decode_ticket(std::span<const std::byte> bytes) {
   }
   message.graph = reader->get<std::uint32_t>();
   message.weight_version = reader->get<std::uint64_t>();
+  message.newest = reader->get<std::uint8_t>() != 0;
   message.lineage = reader->get<std::uint32_t>();
   message.first_episode = reader->get<std::uint64_t>();
   message.count = reader->get<std::uint32_t>();

@@ -26,7 +26,7 @@
 
 namespace doppler {
 
-inline constexpr std::uint32_t kProtocolVersion = 4;
+inline constexpr std::uint32_t kProtocolVersion = 5;
 
 enum class MessageKind : std::uint8_t {
   kHello = 1,
@@ -71,7 +71,7 @@ struct Credit {
 enum class TicketPurpose : std::uint8_t { kTrain = 0, kEvaluate = 1 };
 
 // An order for `count` episodes of one graph with one weight version. What it yields is a function
-// of the ticket and the run alone, whoever plays it.
+// of the ticket, the version and the run alone, whoever plays it.
 struct Ticket {
   std::uint64_t id = 0;
   std::uint32_t attempt = 0;  // how often it was issued before
@@ -80,6 +80,7 @@ struct Ticket {
   Stage stage = Stage::kSimulation;
   std::uint32_t graph = 0;
   std::uint64_t weight_version = 0;
+  bool newest = false;  // asynchronous mode: with the newest version at hand, which is no older
   std::uint32_t lineage = 0;
   std::uint64_t first_episode = 0;
   std::uint32_t count = 0;

@@ -1,5 +1,6 @@
 #include "common/mpi_link.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -80,6 +81,7 @@ struct HostLinks::Impl {
     bool sending = false;
   };
   std::vector<Host> hosts;  // host i is rank i + 1
+  std::uint64_t conflated = 0;
 };
 
 HostLinks::HostLinks(int world_size) : impl_(std::make_unique<Impl>()) {
@@ -97,6 +99,31 @@ void HostLinks::send(HostMessageKind kind, std::vector<std::byte> bytes) {
   const auto shared = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   for (Impl::Host& host : impl_->hosts) host.queue.push_back({kind, shared});
   poll();
+}
+
+void HostLinks::send_weights(std::vector<std::byte> bytes, std::size_t keep) {
+  send(HostMessageKind::kWeights, std::move(bytes));
+  for (Impl::Host& host : impl_->hosts) {
+    // The front may be on its way.
+    const auto begin = host.queue.begin() + (host.sending ? 1 : 0);
+    auto waiting =
+        static_cast<std::size_t>(std::count_if(begin, host.queue.end(), [](const auto& m) {
+          return m.kind == HostMessageKind::kWeights;
+        }));
+    for (auto at = begin; waiting > keep;) {
+      if (at->kind != HostMessageKind::kWeights) {
+        ++at;
+        continue;
+      }
+      at = host.queue.erase(at);
+      --waiting;
+      ++impl_->conflated;
+    }
+  }
+}
+
+std::uint64_t HostLinks::conflated() const {
+  return impl_->conflated;
 }
 
 void HostLinks::poll() {

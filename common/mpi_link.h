@@ -55,10 +55,15 @@ class HostLinks {
   // Queues for every host, in order. The bytes are shared between hosts and freed when the last has
   // them.
   void send(HostMessageKind kind, std::vector<std::byte> bytes);
+  // A weight version, for every host, behind what is queued. No host has more than `keep` of them
+  // waiting: one that falls behind gets the newest and never the older, which are counted.
+  void send_weights(std::vector<std::byte> bytes, std::size_t keep);
   // Moves the queues on; call it often.
   void poll();
   // Messages that some host has not taken yet.
   std::size_t outstanding() const;
+  // Weight versions that some host was not sent, because a newer one overtook them.
+  std::uint64_t conflated() const;
 
  private:
   struct Impl;

@@ -187,13 +187,14 @@ std::optional<std::vector<std::byte>> SharedWeights::read(std::uint64_t version)
   return std::nullopt;
 }
 
-std::optional<std::vector<std::byte>> SharedWeights::wait_for(
-    std::uint64_t version, std::chrono::milliseconds timeout) const {
+template <typename Read>
+std::optional<std::vector<std::byte>> SharedWeights::wait(Read read,
+                                                          std::chrono::milliseconds timeout) const {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   Header& head = header();
   while (true) {
     const std::uint32_t seen = head.wake_word.load(std::memory_order_acquire);
-    if (auto bytes = read(version)) return bytes;
+    if (auto bytes = read()) return bytes;
     const auto rest = deadline - std::chrono::steady_clock::now();
     if (rest <= std::chrono::steady_clock::duration::zero()) return std::nullopt;
     const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(rest).count();
@@ -201,6 +202,25 @@ std::optional<std::vector<std::byte>> SharedWeights::wait_for(
                         .tv_nsec = static_cast<long>(nanoseconds % 1000000000)};
     syscall(SYS_futex, &head.wake_word, FUTEX_WAIT, seen, &wait, nullptr, 0);
   }
+}
+
+std::optional<std::vector<std::byte>> SharedWeights::wait_for(
+    std::uint64_t version, std::chrono::milliseconds timeout) const {
+  return wait([&] { return read(version); }, timeout);
+}
+
+std::optional<std::vector<std::byte>> SharedWeights::wait_for_newest(
+    std::uint64_t least, std::chrono::milliseconds timeout) const {
+  return wait(
+      [&]() -> std::optional<std::vector<std::byte>> {
+        // Overwritten while it was read: there is a newer one.
+        for (auto newest = newest_version(); newest && *newest >= least;
+             newest = newest_version()) {
+          if (auto bytes = read(*newest)) return bytes;
+        }
+        return std::nullopt;
+      },
+      timeout);
 }
 
 std::optional<std::uint64_t> SharedWeights::newest_version() const {

@@ -44,8 +44,14 @@ class SharedWeights {
   std::optional<std::vector<std::byte>> wait_for(std::uint64_t version,
                                                  std::chrono::milliseconds timeout) const;
   std::optional<std::uint64_t> newest_version() const;
+  // The newest version, once there is one that is no older than `least`; nullopt when there was
+  // none in time. Its number stands in the snapshot.
+  std::optional<std::vector<std::byte>> wait_for_newest(std::uint64_t least,
+                                                        std::chrono::milliseconds timeout) const;
 
  private:
+  template <typename Read>
+  std::optional<std::vector<std::byte>> wait(Read read, std::chrono::milliseconds timeout) const;
   struct Header;
   struct Slot;
   SharedWeights(int descriptor, std::byte* memory, std::size_t size);

@@ -37,6 +37,13 @@ struct ArchiveHeader {
   // Rows of segments of smaller lineages with this episode or a later one are void: this lineage
   // plays them again.
   std::uint64_t first_episode = 0;
+  // Episodes are trained in another order than that of their numbers, and numbers of those that are
+  // lost with a learner stay without a row.
+  bool asynchronous = false;
+  // Where the log ended for the checkpoint that this lineage began with: rows of smaller lineages
+  // from there on are void, whatever their numbers. Segment 0: nowhere.
+  std::uint64_t resumed_segment = 0;
+  std::uint64_t resumed_row = 0;
   std::vector<ArchiveGraph> graphs;
   std::string tick_unit;  // of makespan_ticks: "picoseconds", or what the graph file's costs count
   bool operator==(const ArchiveHeader&) const = default;

@@ -35,6 +35,11 @@ ArchiveHeader read_header(const Hdf5Group& root) {
   header.run_name = root.string_attribute("run_name");
   header.lineage = root.attribute<std::uint32_t>("lineage");
   header.first_episode = root.attribute<std::uint64_t>("first_episode");
+  if (root.has_attribute("asynchronous")) {
+    header.asynchronous = root.attribute<std::uint8_t>("asynchronous") != 0;
+    header.resumed_segment = root.attribute<std::uint64_t>("resumed_segment");
+    header.resumed_row = root.attribute<std::uint64_t>("resumed_row");
+  }
   header.tick_unit = root.string_attribute("tick_unit");
   const Hdf5Group graphs = root.group("graphs");
   const std::vector<std::string> names = graphs.dataset("name").read_strings();
@@ -220,6 +225,20 @@ std::uint64_t ArchiveReader::cutoff(std::uint32_t lineage) const {
   return first;
 }
 
+std::uint64_t ArchiveReader::row_cutoff(std::size_t segment) const {
+  const SegmentInfo& own = segments_[segment];
+  std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+  for (const SegmentInfo& info : segments_) {
+    const ArchiveHeader& later = info.header;
+    if (!info.damage.empty() || later.lineage <= own.header.lineage || later.resumed_segment == 0 ||
+        later.resumed_segment > own.number) {
+      continue;
+    }
+    first = std::min(first, later.resumed_segment == own.number ? later.resumed_row : 0);
+  }
+  return first;
+}
+
 void ArchiveReader::note_damage(std::size_t segment, std::int64_t row, const std::string& reason) {
   SegmentInfo& info = segments_[segment];
   info.damage = info.path + ": row " + std::to_string(row) + ": " + reason +
@@ -240,8 +259,8 @@ EpisodeColumns ArchiveReader::read_block(std::size_t segment, std::int64_t first
   }
 }
 
-void ArchiveReader::visit_segment(std::size_t segment,
-                                  const std::function<void(const EpisodeRow&)>& take) {
+void ArchiveReader::visit_segment(
+    std::size_t segment, const std::function<void(const EpisodeRow&, std::uint64_t)>& take) {
   const SegmentInfo& info = segments_[segment];
   for (std::int64_t first = 0; first < info.committed_episodes && info.damage.empty();
        first += kBlockRows) {
@@ -252,7 +271,7 @@ void ArchiveReader::visit_segment(std::size_t segment,
         note_damage(segment, first + static_cast<std::int64_t>(i), reason);
         return;
       }
-      take(row);
+      take(row, static_cast<std::uint64_t>(first) + i);
     }
   }
 }
@@ -264,10 +283,11 @@ ArchiveSummary ArchiveReader::visit(const std::function<void(const EpisodeRow&)>
   for (std::size_t segment = 0; segment < segments_.size(); ++segment) {
     const std::uint32_t lineage = segments_[segment].header.lineage;
     const std::uint64_t void_from = cutoff(lineage);
-    visit_segment(segment, [&](const EpisodeRow& row) {
+    const std::uint64_t void_from_row = row_cutoff(segment);
+    visit_segment(segment, [&](const EpisodeRow& row, std::uint64_t index) {
       const bool is_late = row.lineage != lineage;
       const bool is_counted = !is_late && row.status != TrajectoryStatus::kEvaluated;
-      if (row.episode >= void_from) {
+      if (row.episode >= void_from || index >= void_from_row) {
         ++summary.superseded;
       } else if (is_counted && !seen.insert(row.episode)) {
         ++summary.duplicates;
@@ -279,8 +299,12 @@ ArchiveSummary ArchiveReader::visit(const std::function<void(const EpisodeRow&)>
       }
     });
   }
-  summary.missing = numbered.missing();
-  summary.first_missing = numbered.first_missing();
+  const bool in_order = std::none_of(segments_.begin(), segments_.end(),
+                                     [](const auto& info) { return info.header.asynchronous; });
+  if (in_order) {
+    summary.missing = numbered.missing();
+    summary.first_missing = numbered.first_missing();
+  }
   summary_ = summary;
   return summary;
 }

@@ -66,7 +66,9 @@ struct ArchiveSummary {
   std::uint64_t superseded = 0;  // played again by a later lineage
   std::uint64_t duplicates = 0;  // second rows of an episode; the first is shown
   std::uint64_t late = 0;        // shown: came in from an earlier lineage than the segment's
-  std::uint64_t missing = 0;     // numbers between the first and the last episode that have no row
+  // Numbers between the first and the last episode that have no row; none are missed in a log of
+  // asynchronous mode.
+  std::uint64_t missing = 0;
   std::optional<std::uint64_t> first_missing;
 };
 
@@ -108,10 +110,13 @@ class ArchiveReader {
   // Of the rows from `first` on; empty, and damage noted, when they cannot be read.
   EpisodeColumns read_block(std::size_t segment, std::int64_t first);
   // Calls take for each committed row, void ones too.
-  void visit_segment(std::size_t segment, const std::function<void(const EpisodeRow&)>& take);
+  void visit_segment(std::size_t segment,
+                     const std::function<void(const EpisodeRow&, std::uint64_t row)>& take);
   void note_damage(std::size_t segment, std::int64_t row, const std::string& reason);
   // Rows with this episode number or a later one are void in a segment of this lineage.
   std::uint64_t cutoff(std::uint32_t lineage) const;
+  // Rows of this segment from this one on are void.
+  std::uint64_t row_cutoff(std::size_t segment) const;
 
   std::vector<SegmentInfo> segments_;
   std::unique_ptr<OpenSegment> open_;  // the one that was read last

@@ -171,6 +171,20 @@ void take_rows(const std::vector<Json>& rows, RunStatus& status) {
     status.episodes_per_second =
         progress(rows, *begin, "episodes") / progress(rows, *begin, "time_seconds");
   }
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    if (number(last, "time_seconds") - number(*row, "time_seconds") > kPaceSeconds) break;
+    const auto lags = row->find("lags");
+    if (lags == row->end() || !lags->is_array()) continue;
+    status.recent_lags.resize(std::max(status.recent_lags.size(), lags->size()), 0);
+    for (std::size_t lag = 0; lag < lags->size(); ++lag) {
+      if ((*lags)[lag].is_number_unsigned()) {
+        status.recent_lags[lag] += (*lags)[lag].get<std::uint64_t>();
+      }
+    }
+  }
+  if (last.contains("effective_sample_fraction")) {
+    status.effective_sample_fraction = number(last, "effective_sample_fraction");
+  }
   status.worker_restarts = count(last, "restarts");
   status.reissued_tickets = count(last, "reissued_tickets");
   if (const auto counts = last.find("counts"); counts != last.end() && counts->is_object()) {

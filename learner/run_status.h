@@ -61,10 +61,14 @@ struct RunStatus {
   std::optional<double> seconds_left;  // of training and refinement, estimated
   std::uint64_t worker_restarts = 0;
   std::uint64_t reissued_tickets = 0;
-  std::uint64_t resumes = 0;                    // up to the newest checkpoint
-  std::map<std::string, std::uint64_t> counts;  // fates of episodes
-  std::optional<double> metrics_age_seconds;    // since the newest row was written
-  std::optional<CheckpointStatus> checkpoint;   // the newest that is whole
+  // Trained lately (over the rows that the pace is taken from), by how many versions their weights
+  // lay behind, from 0.
+  std::vector<std::uint64_t> recent_lags;
+  std::optional<double> effective_sample_fraction;  // of the newest update
+  std::uint64_t resumes = 0;                        // up to the newest checkpoint
+  std::map<std::string, std::uint64_t> counts;      // fates of episodes
+  std::optional<double> metrics_age_seconds;        // since the newest row was written
+  std::optional<CheckpointStatus> checkpoint;       // the newest that is whole
   std::vector<GraphStatus> graphs;
   std::vector<std::string> problems;  // what could not be read, and why
 };

@@ -72,6 +72,25 @@ std::string what_now(const RunStatus& status) {
   return "";
 }
 
+// "mean 1.2, at most 4; effective samples 98%"
+std::string lags_text(const RunStatus& status) {
+  double sum = 0;
+  double episodes = 0;
+  std::size_t largest = 0;
+  for (std::size_t lag = 0; lag < status.recent_lags.size(); ++lag) {
+    if (status.recent_lags[lag] == 0) continue;
+    largest = lag;
+    episodes += static_cast<double>(status.recent_lags[lag]);
+    sum += static_cast<double>(lag) * static_cast<double>(status.recent_lags[lag]);
+  }
+  std::string text =
+      fmt::format("mean {:.2f}, at most {}", episodes > 0 ? sum / episodes : 0, largest);
+  if (status.effective_sample_fraction) {
+    text += fmt::format("; effective samples {:.1f}%", 100 * *status.effective_sample_fraction);
+  }
+  return text;
+}
+
 std::string graph_text(const GraphStatus& graph, bool physical) {
   const double scale = physical ? 1e3 : 1;
   std::string text = fmt::format("\n{}, {}", graph.name.empty() ? "graph" : graph.name,
@@ -156,6 +175,8 @@ Json status_json(const RunStatus& status) {
           {"episodes", status.episodes},
           {"training_seconds", status.training_seconds},
           {"episodes_per_second", status.episodes_per_second},
+          {"recent_lags", status.recent_lags},
+          {"effective_sample_fraction", or_null(status.effective_sample_fraction)},
           {"worker_restarts", status.worker_restarts},
           {"reissued_tickets", status.reissued_tickets},
           {"resumes", status.resumes},
@@ -180,6 +201,7 @@ std::string status_text(const RunStatus& status) {
   row("trained", fmt::format("{} episodes in {} updates, {}", status.episodes, status.update,
                              duration(status.training_seconds)));
   if (is_live(status.state)) row("episodes/s", fmt::format("{:.0f}", status.episodes_per_second));
+  if (!status.recent_lags.empty()) row("versions behind", lags_text(status));
   row("worker restarts",
       fmt::format("{}, {} tickets issued again", status.worker_restarts, status.reissued_tickets));
   row("resumed", fmt::format("{} times", status.resumes));
@@ -220,6 +242,18 @@ std::string status_prometheus(const RunStatus& status) {
       .sample(status.stage_used_fraction, Metric::label("stage", status.stage));
   if (status.seconds_left) {
     metric("left_seconds", "gauge", "estimated time to the end").sample(*status.seconds_left);
+  }
+  if (!status.recent_lags.empty()) {
+    Metric lags = metric("recent_lag_episodes", "gauge",
+                         "episodes trained lately, by versions that their weights lay behind");
+    for (std::size_t lag = 0; lag < status.recent_lags.size(); ++lag) {
+      lags.sample(count(status.recent_lags[lag]), Metric::label("versions", std::to_string(lag)));
+    }
+  }
+  if (status.effective_sample_fraction) {
+    metric("effective_sample_fraction", "gauge",
+           "of the importance ratios of the newest update; 1: all weights were current")
+        .sample(*status.effective_sample_fraction);
   }
   metric("worker_restarts_total", "counter", "of workers of the learner's node, this process")
       .sample(count(status.worker_restarts));

@@ -55,6 +55,8 @@ std::string metrics_json(const MetricsRow& row) {
                {"update_skipped", row.statistics.skipped},
                {"clipped_fraction", row.statistics.clipped_fraction},
                {"log_probability_difference", row.statistics.largest_log_probability_difference},
+               {"effective_sample_fraction", row.statistics.effective_sample_fraction},
+               {"lags", row.lags},
                {"episodes_per_second", row.episodes_per_second},
                {"restarts", row.restarts},
                {"reissued_tickets", row.reissued_tickets},

@@ -36,6 +36,7 @@ struct MetricsRow {
   EpisodeCounts counts;
   std::uint64_t restarts = 0;
   std::uint64_t reissued_tickets = 0;
+  std::vector<std::uint64_t> lags;  // trained trajectories by versions that they lay behind, from 0
 };
 std::string metrics_json(const MetricsRow& row);
 

@@ -22,6 +22,9 @@ void create_segment(const std::string& path, const ArchiveHeader& header, bool l
     root.set_attribute("run_name", header.run_name);
     root.set_attribute("lineage", header.lineage);
     root.set_attribute("first_episode", header.first_episode);
+    root.set_attribute("asynchronous", static_cast<std::uint8_t>(header.asynchronous));
+    root.set_attribute("resumed_segment", header.resumed_segment);
+    root.set_attribute("resumed_row", header.resumed_row);
     root.set_attribute("tick_unit", header.tick_unit);
     std::vector<std::string> names;
     std::vector<std::uint64_t> hashes;

@@ -1,6 +1,7 @@
 #include "learner/ticket_book.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/check.h"
 #include "common/error.h"
@@ -29,11 +30,12 @@ void TicketBook::add_ticket(Ticket ticket) {
 
 void TicketBook::open(const BatchOrder& order) {
   DP_CHECK(!batches_.contains(order.batch));
-  batches_[order.batch] = {next_ticket_, next_episode_, 0};
+  batches_[order.batch] = {next_ticket_, next_episode_, 0, order.newest};
   Ticket ticket;
   ticket.batch = order.batch;
   ticket.stage = order.stage;
   ticket.weight_version = order.weight_version;
+  ticket.newest = order.newest;
   ticket.lineage = order.lineage;
   ticket.epsilon = order.epsilon;
   for (std::uint32_t graph = 0; graph < order.graph_count; ++graph) {
@@ -64,19 +66,24 @@ std::optional<Ticket> TicketBook::issue(const std::string& peer, BookClock::time
   waiting_.pop_front();
   entry.issued = true;
   entry.peer = peer;
+  std::erase(entry.holders, peer);
+  entry.holders.push_back(peer);
   entry.issued_at = now;
   return entry.ticket;
 }
 
 bool TicketBook::matches(const Ticket& ticket, const Result& result) const {
-  if (result.trajectories.size() != ticket.count) return false;
+  if (result.trajectories.size() != ticket.count || ticket.count == 0) return false;
+  const std::uint64_t version = result.trajectories.front().weight_version;
+  if (ticket.newest ? version < ticket.weight_version : version != ticket.weight_version) {
+    return false;
+  }
   for (std::uint32_t i = 0; i < ticket.count; ++i) {
     const Trajectory& trajectory = result.trajectories[i];
     const std::uint64_t episode = ticket.first_episode + i;
     if (trajectory.episode != episode || trajectory.ticket != ticket.id ||
         trajectory.graph != ticket.graph || trajectory.stage != ticket.stage ||
-        trajectory.weight_version != ticket.weight_version ||
-        trajectory.lineage != ticket.lineage ||
+        trajectory.weight_version != version || trajectory.lineage != ticket.lineage ||
         trajectory.seed != episode_seed(run_seed_, episode)) {
       return false;
     }
@@ -91,15 +98,22 @@ ResultOutcome TicketBook::accept(Result result) {
   if (!matches(entry.ticket, result)) return ResultOutcome::kMismatch;
   // A slow attempt may come in after the ticket was put back to be issued again.
   if (!entry.issued) std::erase(waiting_, entry.ticket.id);
-  entry.done = true;
   entry.trajectories = std::move(result.trajectories);
-  --batches_.at(entry.ticket.batch).open_tickets;
+  finish(entry);
   return ResultOutcome::kAccepted;
+}
+
+void TicketBook::finish(Entry& entry) {
+  entry.done = true;
+  Batch& batch = batches_.at(entry.ticket.batch);
+  --batch.open_tickets;
+  if (batch.newest) done_.push_back(entry.ticket.id);
 }
 
 void TicketBook::put_back(std::uint64_t ticket) {
   Entry& entry = entries_.at(ticket);
   entry.issued = false;
+  std::erase(entry.holders, entry.peer);
   entry.peer.clear();
   waiting_.push_front(ticket);
 }
@@ -107,24 +121,33 @@ void TicketBook::put_back(std::uint64_t ticket) {
 void TicketBook::reissue(Entry& entry) {
   ++entry.ticket.attempt;
   ++reissued_;
-  put_back(entry.ticket.id);
+  entry.issued = false;
+  entry.peer.clear();
+  waiting_.push_front(entry.ticket.id);
 }
 
 ReleasedTickets TicketBook::release(const std::string& peer) {
   ReleasedTickets released;
   for (auto& [id, entry] : entries_) {
-    if (!entry.issued || entry.done || entry.peer != peer) continue;
+    if (entry.done || std::erase(entry.holders, peer) == 0) continue;
     if (++entry.deaths < kDeathLimit) {
+      if (!entry.issued || entry.peer != peer) continue;
       reissue(entry);
       ++released.reissued;
       continue;
     }
+    if (!entry.issued) std::erase(waiting_, id);
     ++released.failed;
-    entry.done = true;
     entry.failed = true;
-    --batches_.at(entry.ticket.batch).open_tickets;
+    finish(entry);
   }
   return released;
+}
+
+std::optional<BookClock::time_point> TicketBook::issued_at(std::uint64_t ticket) const {
+  const auto at = entries_.find(ticket);
+  if (at == entries_.end() || !at->second.issued || at->second.done) return std::nullopt;
+  return at->second.issued_at;
 }
 
 std::size_t TicketBook::release_issued_before(BookClock::time_point deadline) {
@@ -147,13 +170,27 @@ std::vector<ClosedTicket> TicketBook::close(std::uint64_t batch) {
   std::vector<ClosedTicket> closed;
   for (auto at = entries_.find(batches_.at(batch).first_ticket);
        at != entries_.end() && at->second.ticket.batch == batch; at = entries_.erase(at)) {
-    Entry& entry = at->second;
-    if (entry.failed && entry.ticket.purpose == TicketPurpose::kTrain) {
-      count(TrajectoryStatus::kFailed, entry.ticket.count);
-    }
-    closed.push_back({entry.ticket, std::move(entry.trajectories)});
+    closed.push_back(take(at->second));
   }
   batches_.erase(batch);
+  return closed;
+}
+
+ClosedTicket TicketBook::take(Entry& entry) {
+  if (entry.failed && entry.ticket.purpose == TicketPurpose::kTrain) {
+    count(TrajectoryStatus::kFailed, entry.ticket.count);
+  }
+  return {entry.ticket, std::move(entry.trajectories)};
+}
+
+std::vector<ClosedTicket> TicketBook::take_done() {
+  std::vector<ClosedTicket> closed;
+  for (std::uint64_t id : std::exchange(done_, {})) {
+    closed.push_back(take(entries_.at(id)));
+    entries_.erase(id);
+    const auto batch = batches_.find(closed.back().ticket.batch);
+    if (batch != batches_.end() && batch->second.open_tickets == 0) batches_.erase(batch);
+  }
   return closed;
 }
 
@@ -180,12 +217,19 @@ void TicketBook::count(TrajectoryStatus status, std::uint64_t episodes) {
   counts_.outstanding -= episodes;
 }
 
+const TicketBook::Batch* TicketBook::oldest_to_repeat() const {
+  if (batches_.empty() || batches_.begin()->second.newest) return nullptr;
+  return &batches_.begin()->second;
+}
+
 std::uint64_t TicketBook::resume_ticket() const {
-  return batches_.empty() ? next_ticket_ : batches_.begin()->second.first_ticket;
+  const Batch* oldest = oldest_to_repeat();
+  return oldest == nullptr ? next_ticket_ : oldest->first_ticket;
 }
 
 std::uint64_t TicketBook::resume_episode() const {
-  return batches_.empty() ? next_episode_ : batches_.begin()->second.first_episode;
+  const Batch* oldest = oldest_to_repeat();
+  return oldest == nullptr ? next_episode_ : oldest->first_episode;
 }
 
 void TicketBook::check_identity() const {

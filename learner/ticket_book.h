@@ -2,6 +2,9 @@
 // tickets have, and every episode that was opened ends in exactly one way:
 //   opened = trained + dropped (stale, invalid, lineage) + failed + discarded at resume +
 //   outstanding.
+// In synchronous mode a batch is closed whole, in ticket order; in asynchronous mode its tickets
+// are taken one by one as they come in.
+//
 // Pure bookkeeping: no sockets, no clock of its own. Not thread-safe.
 #ifndef DOPPLER_LEARNER_TICKET_BOOK_H_
 #define DOPPLER_LEARNER_TICKET_BOOK_H_
@@ -26,6 +29,7 @@ struct BatchOrder {
   std::uint64_t batch = 0;  // the update that will train on it
   Stage stage = Stage::kSimulation;
   std::uint64_t weight_version = 0;  // that plays it
+  bool newest = false;               // or a newer one
   std::uint32_t lineage = 0;
   std::uint32_t episodes = 0;        // to train on, spread evenly over the graphs
   std::uint32_t group_episodes = 0;  // per ticket
@@ -66,9 +70,11 @@ class TicketBook {
   ResultOutcome accept(Result result);
   // The ticket never reached its peer: it is issued again, as the same attempt.
   void put_back(std::uint64_t ticket);
-  // The peer died: its tickets are issued again, and each remembers the death; those that took down
-  // too many fail.
+  // The peer died: its tickets are issued again, and each remembers the death, also those that
+  // somebody else has got since; those that took down too many fail.
   ReleasedTickets release(const std::string& peer);
+  // When the newest attempt of a ticket that is open was issued; nullopt: it waits, or is done.
+  std::optional<BookClock::time_point> issued_at(std::uint64_t ticket) const;
   // Every ticket that was issued before `deadline` is issued again; that is nobody's death. Returns
   // how many.
   std::size_t release_issued_before(BookClock::time_point deadline);
@@ -77,10 +83,13 @@ class TicketBook {
   // The tickets of a complete batch by id; it is no longer open then. Failed tickets are counted;
   // the caller says of the episodes of the others how they ended, with count().
   std::vector<ClosedTicket> close(std::uint64_t batch);
+  // Asynchronous mode: tickets that were done since the last call, in the order in which they were;
+  // failed ones, counted, among them.
+  std::vector<ClosedTicket> take_done();
   void count(TrajectoryStatus status, std::uint64_t episodes);
 
-  // First ticket and first episode of the oldest open batch, or the next ones: what a resumed run
-  // starts from.
+  // What a resumed run starts from: first ticket and first episode of the oldest open batch, or the
+  // next ones. In asynchronous mode always the next ones, since later tickets may be done.
   std::uint64_t resume_ticket() const;
   std::uint64_t resume_episode() const;
   std::size_t open_batches() const { return batches_.size(); }
@@ -97,8 +106,9 @@ class TicketBook {
     bool issued = false;
     bool done = false;
     bool failed = false;
-    std::uint32_t deaths = 0;  // of workers that held it
-    std::string peer;
+    std::uint32_t deaths = 0;          // of workers that held it
+    std::string peer;                  // that has the newest attempt
+    std::vector<std::string> holders;  // all that have an attempt, as far as is known
     BookClock::time_point issued_at;
     std::vector<Trajectory> trajectories;
   };
@@ -106,10 +116,14 @@ class TicketBook {
     std::uint64_t first_ticket = 0;
     std::uint64_t first_episode = 0;
     std::uint64_t open_tickets = 0;
+    bool newest = false;
   };
   void add_ticket(Ticket ticket);
   bool matches(const Ticket& ticket, const Result& result) const;
   void reissue(Entry& entry);
+  void finish(Entry& entry);
+  ClosedTicket take(Entry& entry);
+  const Batch* oldest_to_repeat() const;
 
   std::uint64_t run_seed_;
   std::uint64_t next_ticket_;
@@ -119,6 +133,7 @@ class TicketBook {
   std::map<std::uint64_t, Batch> batches_;  // by number
   std::map<std::uint64_t, Entry> entries_;  // by ticket id
   std::deque<std::uint64_t> waiting_;       // ticket ids
+  std::vector<std::uint64_t> done_;         // ids of tickets of asynchronous batches
 };
 
 }  // namespace doppler

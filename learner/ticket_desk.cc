@@ -11,12 +11,11 @@ constexpr auto kLeaseCheckPeriod = std::chrono::milliseconds(500);
 }  // namespace
 
 TicketDesk::TicketDesk(LearnerSocket& socket, TicketBook& book, Welcome welcome,
-                       std::uint64_t run_token, std::chrono::milliseconds lease)
+                       std::uint64_t run_token)
     : socket_(&socket),
       book_(&book),
       welcome_(std::move(welcome)),
       run_token_(run_token),
-      lease_(lease),
       next_lease_check_(BookClock::now() + kLeaseCheckPeriod) {}
 
 void TicketDesk::poll(std::chrono::milliseconds timeout) {
@@ -29,11 +28,13 @@ void TicketDesk::poll(std::chrono::milliseconds timeout) {
   const auto now = BookClock::now();
   if (now >= next_lease_check_) {
     next_lease_check_ = now + kLeaseCheckPeriod;
-    const std::size_t released = book_->release_issued_before(now - lease_);
+    const auto lease = lease_.length(now);
+    const std::size_t released = book_->release_issued_before(now - lease);
     if (released > 0) {
-      events_.push_back(std::to_string(released) +
-                        " tickets were not answered within their lease of " +
-                        std::to_string(lease_.count() / 1000) + " s and are issued again");
+      events_.push_back(
+          std::to_string(released) + " tickets were not answered within their lease of " +
+          std::to_string(std::chrono::duration_cast<std::chrono::seconds>(lease).count()) +
+          " s and are issued again");
     }
   }
   hand_out();
@@ -59,6 +60,10 @@ void TicketDesk::handle(IncomingMessage message) {
       if (auto result = decode_result(message.bytes)) {
         peer->second.credit = std::min(kCreditLimit, peer->second.credit + 1);
         ++counters_.results;
+        if (const auto issued = book_->issued_at(result->ticket)) {
+          const auto now = BookClock::now();
+          lease_.note(now - *issued, now);
+        }
         switch (book_->accept(std::move(*result))) {
           case ResultOutcome::kAccepted:
             break;

@@ -13,6 +13,7 @@
 #include "common/channel.h"
 #include "common/message.h"
 #include "learner/ticket_book.h"
+#include "learner/ticket_lease.h"
 
 namespace doppler {
 
@@ -28,9 +29,7 @@ struct DeskCounters {
 class TicketDesk {
  public:
   // All must outlive it. `welcome`: what every worker is told; its worker number is filled in.
-  // lease: a ticket is issued again when its worker has not answered within it.
-  TicketDesk(LearnerSocket& socket, TicketBook& book, Welcome welcome, std::uint64_t run_token,
-             std::chrono::milliseconds lease);
+  TicketDesk(LearnerSocket& socket, TicketBook& book, Welcome welcome, std::uint64_t run_token);
 
   // Waits up to `timeout` for a message, then takes all that are there and hands out what can be.
   void poll(std::chrono::milliseconds timeout);
@@ -58,7 +57,7 @@ class TicketDesk {
   TicketBook* book_;
   Welcome welcome_;
   std::uint64_t run_token_;
-  std::chrono::milliseconds lease_;
+  TicketLease lease_;
   std::map<std::string, Peer> peers_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>
       worker_numbers_;     // (host, worker)

@@ -10,7 +10,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -21,18 +20,13 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include "common/channel.h"
 #include "common/cli.h"
 #include "common/config_io.h"
 #include "common/error.h"
-#include "common/host_setup.h"
 #include "common/log.h"
 #include "common/mpi_link.h"
-#include "common/network_address.h"
-#include "common/program_path.h"
 #include "common/progress.h"
 #include "common/reference_cost.h"
-#include "common/shared_weights.h"
 #include "common/text_file.h"
 #include "common/topology_file.h"
 #include "common/worker_supervisor.h"
@@ -40,6 +34,7 @@
 #include "learner/refinement.h"
 #include "learner/run_folder.h"
 #include "learner/run_input.h"
+#include "learner/run_processes.h"
 #include "learner/training_run.h"
 
 namespace doppler {
@@ -47,10 +42,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kSupervisePeriod = std::chrono::milliseconds(50);
-constexpr auto kWorkerGrace = std::chrono::milliseconds(2000);
-constexpr auto kTicketLease = std::chrono::milliseconds(60000);
-constexpr auto kStopTimeout = std::chrono::seconds(30);
 // What the end of a run needs beyond training: the last evaluation, checkpoint and report.
 constexpr double kClosingSeconds = 1.0;
 
@@ -160,98 +151,10 @@ std::unique_ptr<Checkpoint> load_resumed(const std::string& run_dir, const RunIn
   return std::make_unique<Checkpoint>(std::move(newest.loaded->checkpoint));
 }
 
-// On this node.
-std::uint32_t worker_count(const Config& config) {
+std::uint32_t local_worker_count(const Config& config) {
   return config.run.workers > 0 ? static_cast<std::uint32_t>(config.run.workers)
                                 : std::max(1U, std::thread::hardware_concurrency());
 }
-
-// Everything around the learner's loop that has to do with processes: this node's workers, the
-// other ranks, the socket.
-class Processes {
- public:
-  Processes(const Config& config, int world_size, const std::string& machine,
-            std::size_t version_slots, std::size_t snapshot_bytes, const SupervisionLimits& limits)
-      : keys_(make_curve_keys()),
-        token_(std::random_device{}() | (static_cast<std::uint64_t>(std::random_device{}()) << 32)),
-        socket_(endpoints(config, world_size), keys_),
-        weights_(SharedWeights::create(version_slots, snapshot_bytes)),
-        hosts_(world_size) {
-    const std::uint32_t workers = worker_count(config);
-    HostSetup setup;
-    setup.learner_machine = machine;
-    setup.server_public_key = keys_.public_key;
-    setup.run_token = token_;
-    setup.workers = static_cast<std::uint32_t>(config.run.workers);
-    setup.slot_count = version_slots;
-    setup.slot_capacity_bytes = weights_.slot_capacity_bytes();
-    for (const std::string& endpoint : socket_.endpoints()) {
-      (endpoint.starts_with("ipc://") ? setup.local_endpoint : setup.network_endpoint) = endpoint;
-    }
-    hosts_.send(HostMessageKind::kSetup, encode(setup));
-    const WorkerLaunch launch{
-        .program = sibling_program("doppler-worker"),
-        .endpoint = setup.local_endpoint.empty() ? setup.network_endpoint : setup.local_endpoint,
-        .server_key = keys_.public_key,
-        .host = 0,
-        .run_token = token_,
-        .weights_descriptor = weights_.descriptor()};
-    supervisor_ = std::make_unique<WorkerSupervisor>(launch, workers, limits);
-    log_info("learner at {}, {} workers here, {} other hosts", fmt::join(socket_.endpoints(), " "),
-             workers, hosts_.host_count());
-  }
-
-  LearnerSocket& socket() { return socket_; }
-  std::uint64_t token() const { return token_; }
-  std::uint64_t restart_count() const { return supervisor_->restart_count(); }
-
-  void publish(std::uint64_t version, std::span<const std::byte> bytes) {
-    weights_.publish(version, bytes);
-    if (hosts_.host_count() > 0) {
-      hosts_.send(HostMessageKind::kWeights, encode_host_weights(version, bytes));
-    }
-  }
-
-  void tend() {
-    hosts_.poll();
-    const auto now = Clock::now();
-    if (now < next_supervision_) return;
-    next_supervision_ = now + kSupervisePeriod;
-    for (const std::string& event : supervisor_->poll()) log_warning("{}", event);
-  }
-
-  void stop() {
-    hosts_.send(HostMessageKind::kStop, {});
-    supervisor_->stop(kWorkerGrace);
-    const auto deadline = Clock::now() + kStopTimeout;
-    while (hosts_.outstanding() > 0 && Clock::now() < deadline) {
-      hosts_.poll();
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  }
-
- private:
-  std::vector<std::string> endpoints(const Config& config, int world_size) const {
-    std::vector<std::string> result;
-    const Transport transport = config.network.transport;
-    if (transport != Transport::kTcp)
-      result.push_back(fmt::format("ipc://@doppler-{:016x}", token_));
-    if (transport == Transport::kTcp) {
-      result.push_back("tcp://127.0.0.1:*");
-    } else if (transport == Transport::kAuto && world_size > 1) {
-      result.push_back("tcp://" + network_address().address + ":*");
-    }
-    return result;
-  }
-
-  CurveKeys keys_;
-  std::uint64_t token_;
-  LearnerSocket socket_;
-  SharedWeights weights_;
-  HostLinks hosts_;
-  std::unique_ptr<WorkerSupervisor> supervisor_;
-  Clock::time_point next_supervision_;
-};
 
 Welcome make_welcome(const Config& config, const RunInputs& inputs) {
   Welcome welcome;
@@ -291,7 +194,7 @@ Refinement refine_graph(const Config& config, const RunInput& input, std::size_t
       .seconds = config.refinement.seconds / static_cast<double>(graph_count),
       .evaluations = config.refinement.evaluations};
   // By evaluations the result hangs on the number of threads; one gives the same everywhere.
-  const int threads = budget.seconds > 0 ? static_cast<int>(worker_count(config)) : 1;
+  const int threads = budget.seconds > 0 ? static_cast<int>(local_worker_count(config)) : 1;
   std::stop_source stop;
   return refine(
       *input.machine, starts, budget, threads, config.run.seed, stop.get_token(),
@@ -321,7 +224,7 @@ RunOutcome run_training(const Options& options, const Config& config, const RunI
     training_seconds = std::max(
         0.1, config.run.budget_seconds - config.refinement.seconds - used - kClosingSeconds);
   }
-  std::unique_ptr<Processes> processes;
+  std::unique_ptr<RunProcesses> processes;
   RunSurroundings surroundings;
   surroundings.publish = [&](std::uint64_t version, std::span<const std::byte> bytes) {
     processes->publish(version, bytes);
@@ -342,9 +245,11 @@ RunOutcome run_training(const Options& options, const Config& config, const RunI
   }
   TrainingRun run(config, config_yaml, config_hash(config), std::move(graphs), folder,
                   std::move(surroundings), resumed, initial, training_seconds);
-  processes = std::make_unique<Processes>(config, session.size(), session.processor_name(),
-                                          run.version_slots(), run.snapshot_bytes(), limits);
-  TicketDesk desk(processes->socket(), run.book(), welcome, processes->token(), kTicketLease);
+  processes = std::make_unique<RunProcesses>(
+      config, RunPlace{.world_size = session.size(), .machine = session.processor_name()},
+      WeightStore{.slots = run.version_slots(), .bytes = run.snapshot_bytes()},
+      local_worker_count(config), limits);
+  TicketDesk desk(processes->socket(), run.book(), welcome, processes->token());
   const RunOutcome outcome = run.run(desk);
   progress.finish();
   desk.say_goodbye();

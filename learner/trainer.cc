@@ -130,7 +130,7 @@ struct Trainer::Impl {
   void backward(const std::vector<HeadTensors>& heads);
   double limit_gradient();
   UpdateStatistics statistics_of(const std::vector<Trajectory>& batch,
-                                 std::vector<bool>& invalid) const;
+                                 const UpdateSettings& settings, std::vector<bool>& invalid) const;
   void accumulate(const std::vector<Trajectory>& batch,
                   const std::vector<Trajectory>& demonstrations, const UpdateSettings& settings);
   void imitate(const std::vector<Trajectory>& demonstrations, double weight,
@@ -325,10 +325,14 @@ void Trainer::Impl::backward(const std::vector<HeadTensors>& heads) {
 }
 
 UpdateStatistics Trainer::Impl::statistics_of(const std::vector<Trajectory>& batch,
+                                              const UpdateSettings& settings,
                                               std::vector<bool>& invalid) const {
   UpdateStatistics statistics;
   invalid.assign(batch.size(), false);
   double decisions = 0;
+  double ratio_sum = 0;
+  double ratio_square_sum = 0;
+  double ratio_count = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (!replays[i]) {
       invalid[i] = true;
@@ -345,6 +349,17 @@ UpdateStatistics Trainer::Impl::statistics_of(const std::vector<Trajectory>& bat
     statistics.largest_log_probability_difference =
         std::max(statistics.largest_log_probability_difference,
                  static_cast<double>(replay.largest_log_probability_difference));
+    if (batch[i].weight_version == settings.version) {
+      statistics.log_probability_error =
+          std::max(statistics.log_probability_error,
+                   static_cast<double>(replay.largest_log_probability_difference));
+    }
+    ratio_sum += replay.ratio_sum;
+    ratio_square_sum += replay.ratio_square_sum;
+    ratio_count += static_cast<double>(replay.ratio_count);
+  }
+  if (ratio_square_sum > 0) {
+    statistics.effective_sample_fraction = ratio_sum * ratio_sum / (ratio_count * ratio_square_sum);
   }
   if (statistics.trained > 0) {
     statistics.loss /= static_cast<double>(statistics.trained);
@@ -390,7 +405,7 @@ UpdateStatistics Trainer::update(const std::vector<Trajectory>& batch,
   for (std::int64_t epoch = 0; epoch < impl.learner.epochs; ++epoch) {
     const std::vector<HeadTensors> heads = impl.encode();
     impl.accumulate(batch, demonstrations, settings);
-    if (epoch == 0) statistics = impl.statistics_of(batch, invalid);
+    if (epoch == 0) statistics = impl.statistics_of(batch, settings, invalid);
     impl.backward(heads);
     statistics.gradient_norm = impl.limit_gradient();
     // One step on a gradient that is not finite would spoil the weights for good.

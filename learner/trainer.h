@@ -32,6 +32,7 @@ struct UpdateSettings {
   double learning_rate = 0;
   double entropy_weight = 0;
   double self_imitation_weight = 0;  // of all demonstrations together, beside the batch
+  std::uint64_t version = 0;         // of the weights that the update begins with
 };
 
 struct UpdateStatistics {
@@ -44,6 +45,12 @@ struct UpdateStatistics {
   double clipped_fraction = 0;  // of the decisions
   bool skipped = false;         // the gradient was not finite; the weights did not change
   double largest_log_probability_difference = 0;
+  // The same over trajectories that were played with the very weights that the update begins with:
+  // anything but rounding there means that worker and learner compute different things.
+  double log_probability_error = 0;
+  // Of the importance ratios r of the decisions, (sum r)^2 / (n sum r^2): 1 where all weights are
+  // current, towards 0 where few decisions speak for all.
+  double effective_sample_fraction = 1;
 };
 
 class Trainer {

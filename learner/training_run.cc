@@ -18,6 +18,7 @@ constexpr milliseconds kPollTimeout(2);
 constexpr double kBestWriteSeconds = 1.0;
 constexpr double kProgressSeconds = 0.5;
 constexpr double kRateWindowSeconds = 2.0;
+constexpr double kLogProbabilityTolerance = 1e-3;  // nats
 // A final evaluation that has not come back by then is done without.
 constexpr double kFinalEvaluationSeconds = 30.0;
 // A run that cannot learn any more should not use its allocation up.
@@ -27,6 +28,17 @@ EpisodeCounts after_resume(EpisodeCounts counts) {
   counts.discarded_at_resume += counts.outstanding;
   counts.outstanding = 0;
   return counts;
+}
+
+// Where worker and learner have the same weights they must agree, but for rounding (some 1e-5).
+// They do not where their programs differ, or memory is broken: whatever would be learned then is
+// wrong.
+void check_log_probabilities(const UpdateStatistics& statistics, std::uint64_t version) {
+  if (statistics.log_probability_error <= kLogProbabilityTolerance) return;
+  throw SystemError(fmt::format(
+      "self-test: with weight version {} a worker's log-probability differs from the learner's by "
+      "{:.3g}, more than {:g}; install the same build on every host",
+      version, statistics.log_probability_error, kLogProbabilityTolerance));
 }
 
 std::vector<TrainingGraph> training_graphs(const std::vector<RunGraph>& graphs) {
@@ -61,12 +73,12 @@ TrainingRun::TrainingRun(const Config& config, std::string config_yaml, std::uin
     if (initial != nullptr) trainer_.adopt(*initial);
     if (const auto first = schedule_.at(1, 0)) stage_ = first->stage;
     versions_[0] = encode(trainer_.snapshot(0, 0));
+    make_batches();
     return;
   }
   trainer_.restore(resumed->parameters, resumed->optimizer);
   lineage_ = resumed->lineage + 1;
   update_ = resumed->update;
-  next_batch_ = update_ + 1;
   stage_ = resumed->stage;
   stage_update_ = resumed->stage_update;
   earlier_seconds_ = resumed->elapsed_seconds;
@@ -78,6 +90,21 @@ TrainingRun::TrainingRun(const Config& config, std::string config_yaml, std::uin
     graphs_[g].state.best = resumed->graphs.at(g).best;
     graphs_[g].state.greedy = resumed->graphs.at(g).greedy;
   }
+  make_batches();
+  // In synchronous mode the episodes' numbers say all.
+  if (const auto number = segment_number(resumed->archive_segment); number && asynchronous()) {
+    resumed_position_ = {*number, resumed->archive_rows};
+  }
+}
+
+void TrainingRun::make_batches() {
+  batches_ = make_batch_source({.learner = config_.learner,
+                                .epsilon = config_.model.epsilon,
+                                .graph_count = static_cast<std::uint32_t>(graphs_.size()),
+                                .lineage = lineage_,
+                                .update = update_,
+                                .oldest_version = versions_.begin()->first},
+                               schedule_, book_);
 }
 
 TrainingRun::~TrainingRun() = default;
@@ -87,7 +114,13 @@ std::size_t TrainingRun::snapshot_bytes() const {
 }
 
 std::size_t TrainingRun::version_slots() const {
-  return static_cast<std::size_t>(config_.learner.pipeline_depth) + 2;
+  // Asynchronous mode needs the newest alone; a reader may still be copying the one before it.
+  return asynchronous() ? 3 : kept_versions() + 1;
+}
+
+// Those that open tickets may name.
+std::size_t TrainingRun::kept_versions() const {
+  return asynchronous() ? 1 : static_cast<std::size_t>(config_.learner.pipeline_depth) + 1;
 }
 
 double TrainingRun::elapsed_seconds() const {
@@ -107,6 +140,9 @@ RunOutcome TrainingRun::run(TicketDesk& desk) {
     header.run_name = config_.run.name;
     header.lineage = lineage_;
     header.first_episode = book_.resume_episode();
+    header.asynchronous = asynchronous();
+    header.resumed_segment = resumed_position_.first;
+    header.resumed_row = resumed_position_.second;
     header.tick_unit = physical() ? "picoseconds" : "ticks of the graph file";
     for (const RunGraph& graph : graphs_) {
       header.graphs.push_back(
@@ -122,12 +158,13 @@ RunOutcome TrainingRun::run(TicketDesk& desk) {
 
   RunOutcome outcome = RunOutcome::kDone;
   while (true) {
-    open_batches();
-    if (book_.open_batches() == 0) break;
+    batches_->open(update_, elapsed_seconds());
+    if (batches_->finished()) break;
     desk.poll(kPollTimeout);
     surroundings_.tend();
     for (const std::string& event : desk.take_events()) log_warning("{}", event);
-    if (book_.complete(update_ + 1)) train(update_ + 1);
+    if (auto ready = batches_->take(update_)) train(std::move(*ready));
+    log_stale();
     if (surroundings_.stop_requested()) {
       outcome = RunOutcome::kStoppedEarly;
       break;
@@ -155,40 +192,16 @@ void TrainingRun::close_files() {
   if (archive_failed_) losses_.emplace_back("the trajectory archive is not complete");
 }
 
-void TrainingRun::open_batches() {
-  const auto depth = static_cast<std::uint64_t>(config_.learner.pipeline_depth);
-  while (next_batch_ <= update_ + 1 + depth) {
-    const auto point = schedule_.at(next_batch_, elapsed_seconds());
-    if (!point) return;
-    BatchOrder order;
-    order.batch = next_batch_;
-    order.stage = point->stage;
-    order.weight_version = next_batch_ > 1 + depth ? next_batch_ - 1 - depth : 0;
-    order.lineage = lineage_;
-    order.episodes = static_cast<std::uint32_t>(config_.learner.batch_episodes);
-    order.group_episodes = static_cast<std::uint32_t>(config_.learner.group_episodes);
-    order.graph_count = static_cast<std::uint32_t>(graphs_.size());
-    const auto every = static_cast<std::uint64_t>(config_.learner.evaluate_every_updates);
-    order.evaluate = every > 0 && next_batch_ % every == 0;
-    order.epsilon = config_.model.epsilon;
-    book_.open(order);
-    batch_stages_[next_batch_] = point->stage;
-    ++next_batch_;
-  }
-}
-
 void TrainingRun::publish_current() {
-  const auto depth = static_cast<std::uint64_t>(config_.learner.pipeline_depth);
   std::vector<std::byte> bytes = encode(trainer_.snapshot(update_, lineage_));
   surroundings_.publish(update_, bytes);
   versions_[update_] = std::move(bytes);
-  while (versions_.begin()->first + depth < update_) versions_.erase(versions_.begin());
+  while (versions_.size() > kept_versions()) versions_.erase(versions_.begin());
 }
 
-void TrainingRun::train(std::uint64_t batch_number) {
-  std::vector<ClosedTicket> closed = book_.close(batch_number);
-  const Stage stage = batch_stages_.at(batch_number);
-  batch_stages_.erase(batch_number);
+void TrainingRun::train(ReadyBatch ready) {
+  std::vector<ClosedTicket> closed = std::move(ready.tickets);
+  const Stage stage = ready.stage;
   if (stage != stage_) {
     log_info("stage {} ends after {} updates; stage {} begins", stage_name(stage_), stage_update_,
              stage_name(stage));
@@ -196,7 +209,7 @@ void TrainingRun::train(std::uint64_t batch_number) {
     stage_update_ = 0;
     stage_started_seconds_ = elapsed_seconds();
   }
-  const StagePoint point = schedule_.within(stage, batch_number, elapsed_seconds());
+  const StagePoint point = schedule_.within(stage, update_ + 1, elapsed_seconds());
 
   std::vector<Trajectory> batch;
   for (ClosedTicket& ticket : closed) {
@@ -210,14 +223,17 @@ void TrainingRun::train(std::uint64_t batch_number) {
     const UpdateSettings settings{.stage = stage,
                                   .learning_rate = point.learning_rate,
                                   .entropy_weight = point.entropy_weight,
-                                  .self_imitation_weight = point.self_imitation_weight};
+                                  .self_imitation_weight = point.self_imitation_weight,
+                                  .version = update_};
     statistics = trainer_.update(batch, best_trajectories(), settings, invalid);
-    note_skipped(statistics.skipped, batch_number);
+    note_skipped(statistics.skipped, update_ + 1);
+    check_log_probabilities(statistics, update_);
   }
+  std::vector<std::uint64_t> lags = lags_of(batch);
   ++update_;
   ++stage_update_;
   publish_current();
-  open_batches();  // workers should not wait for what follows
+  batches_->open(update_, elapsed_seconds());  // workers should not wait for what follows
 
   for (std::size_t i = 0; i < batch.size(); ++i) {
     book_.count(invalid[i] ? TrajectoryStatus::kDroppedInvalid : TrajectoryStatus::kTrained, 1);
@@ -234,7 +250,7 @@ void TrainingRun::train(std::uint64_t batch_number) {
       improvements.insert(batch[i].episode);
     }
   }
-  report_progress(point, write_metrics(statistics, point, batch));
+  report_progress(point, write_metrics(statistics, point, batch, std::move(lags)));
   log_trajectories(std::move(closed), std::move(batch), invalid, improvements);
   write_best(false);
   const auto every = static_cast<std::uint64_t>(config_.checkpoint.every_updates);
@@ -264,21 +280,39 @@ std::vector<Trajectory> TrainingRun::best_trajectories() const {
   return result;
 }
 
-void TrainingRun::note_skipped(bool skipped, std::uint64_t batch_number) {
+void TrainingRun::note_skipped(bool skipped, std::uint64_t update) {
   if (!skipped) {
     skipped_in_a_row_ = 0;
     return;
   }
   if (++skipped_in_a_row_ == 1) {
-    log_warning("update {}: the gradient was not finite; the weights stay as they were",
-                batch_number);
+    log_warning("update {}: the gradient was not finite; the weights stay as they were", update);
   }
   if (skipped_in_a_row_ == kMostSkippedUpdates) {
     throw SystemError(fmt::format(
         "no gradient of the last {} updates was finite, so nothing is learned any more; begin anew "
         "with smaller learning rates or another "
         "seed, and with model.initial_checkpoint to keep what was learned until update {}",
-        kMostSkippedUpdates, batch_number - kMostSkippedUpdates));
+        kMostSkippedUpdates, update - kMostSkippedUpdates));
+  }
+}
+
+std::vector<std::uint64_t> TrainingRun::lags_of(const std::vector<Trajectory>& batch) const {
+  std::vector<std::uint64_t> lags;
+  for (const Trajectory& trajectory : batch) {
+    const std::uint64_t lag = update_ - std::min(update_, trajectory.weight_version);
+    if (lags.size() <= lag) lags.resize(lag + 1, 0);
+    ++lags[lag];
+  }
+  return lags;
+}
+
+void TrainingRun::log_stale() {
+  for (ClosedTicket& ticket : batches_->take_stale()) {
+    if (!archive_) continue;
+    for (Trajectory& trajectory : ticket.trajectories) {
+      archive_->append(std::move(trajectory), TrajectoryStatus::kDroppedStale, false);
+    }
   }
 }
 
@@ -334,7 +368,8 @@ void TrainingRun::log_trajectories(std::vector<ClosedTicket> closed, std::vector
 }
 
 MetricsRow TrainingRun::write_metrics(const UpdateStatistics& statistics, const StagePoint& point,
-                                      const std::vector<Trajectory>& batch) {
+                                      const std::vector<Trajectory>& batch,
+                                      std::vector<std::uint64_t> lags) {
   const double now = elapsed_seconds();
   const std::uint64_t episodes = book_.counts().trained;
   if (now - rate_seconds_ >= kRateWindowSeconds) {
@@ -368,6 +403,7 @@ MetricsRow TrainingRun::write_metrics(const UpdateStatistics& statistics, const 
   row.counts = book_.counts();
   row.restarts = surroundings_.restart_count();
   row.reissued_tickets = book_.reissued();
+  row.lags = std::move(lags);
   folder_->append_metrics(metrics_json(row));
   return row;
 }
@@ -468,7 +504,7 @@ void TrainingRun::save_checkpoint() {
 
 void TrainingRun::finish(TicketDesk& desk) {
   BatchOrder order;
-  order.batch = next_batch_;
+  order.batch = batches_->free_batch_number();
   order.stage = stage_;
   order.weight_version = update_;
   order.lineage = lineage_;
@@ -477,7 +513,7 @@ void TrainingRun::finish(TicketDesk& desk) {
   order.evaluate = true;
   book_.open(order);
   const double deadline = elapsed_seconds() + kFinalEvaluationSeconds;
-  while (!book_.complete(next_batch_)) {
+  while (!book_.complete(order.batch)) {
     desk.poll(kPollTimeout);
     surroundings_.tend();
     if (elapsed_seconds() > deadline) {
@@ -486,7 +522,7 @@ void TrainingRun::finish(TicketDesk& desk) {
       return;
     }
   }
-  std::vector<ClosedTicket> closed = book_.close(next_batch_);
+  std::vector<ClosedTicket> closed = book_.close(order.batch);
   note_results(closed);
   log_trajectories(std::move(closed), {}, {}, {});
 }

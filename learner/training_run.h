@@ -1,7 +1,6 @@
-// TrainingRun: the learner's loop. Opens batches, hands out tickets, trains on each batch when all
-// of it is in, publishes the new weights, and keeps the run's files. In synchronous mode the
-// weights after k updates are a function of the configuration alone: batch k is always played with
-// version k - 1 - depth and trained in ticket order.
+// TrainingRun: the learner's loop. Opens batches, hands out tickets, trains on each batch when it
+// is there (batch_source.h), publishes the new weights, and keeps the run's files. In synchronous
+// mode the weights after k updates are a function of the configuration alone.
 //
 // One thread. It owns no process and no socket; whoever joins the parts (train_main.cc) hands them
 // in.
@@ -16,11 +15,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/config.h"
 #include "common/executor.h"
 #include "common/weight_snapshot.h"
+#include "learner/batch_source.h"
 #include "learner/checkpoint_store.h"
 #include "learner/refinement.h"
 #include "learner/run_folder.h"
@@ -83,24 +84,28 @@ class TrainingRun {
   const std::vector<std::string>& losses() const { return losses_; }
 
  private:
+  void make_batches();
+  std::size_t kept_versions() const;
   void publish_current();
-  void open_batches();
-  void train(std::uint64_t batch);
+  void train(ReadyBatch ready);
   std::vector<Trajectory> best_trajectories() const;
-  void note_skipped(bool skipped, std::uint64_t batch_number);
+  void note_skipped(bool skipped, std::uint64_t update);
+  std::vector<std::uint64_t> lags_of(const std::vector<Trajectory>& batch) const;
+  void log_stale();
   void note_results(const std::vector<ClosedTicket>& closed);
   void consider(std::uint32_t graph, const Trajectory& trajectory, const char* found_by);
   void log_trajectories(std::vector<ClosedTicket> closed, std::vector<Trajectory> batch,
                         const std::vector<bool>& invalid,
                         const std::set<std::uint64_t>& improvements);
   MetricsRow write_metrics(const UpdateStatistics& statistics, const StagePoint& point,
-                           const std::vector<Trajectory>& batch);
+                           const std::vector<Trajectory>& batch, std::vector<std::uint64_t> lags);
   void write_best(bool force);
   void refine();
   void save_checkpoint();
   void close_files();
   void finish(TicketDesk& desk);
   Checkpoint make_checkpoint() const;
+  bool asynchronous() const { return config_.learner.mode == TrainingMode::kAsynchronous; }
   bool physical() const { return config_.simulation.mode == SimulationMode::kPhysical; }
   double elapsed_seconds() const;
   double stage_elapsed_seconds() const;
@@ -114,18 +119,18 @@ class TrainingRun {
   RunSurroundings surroundings_;
   Schedule schedule_;
   TicketBook book_;
+  std::unique_ptr<BatchSource> batches_;
   Trainer trainer_;
   CheckpointStore checkpoints_;
   std::unique_ptr<TrajectoryArchive> archive_;
 
   std::uint32_t lineage_ = 0;
-  std::uint64_t update_ = 0;      // done; the newest weight version
-  std::uint64_t next_batch_ = 1;  // to be opened
+  std::pair<std::uint64_t, std::uint64_t> resumed_position_;  // in the log: segment, row
+  std::uint64_t update_ = 0;                                  // done; the newest weight version
   Stage stage_ = Stage::kImitation;
   std::uint64_t skipped_in_a_row_ = 0;
   std::uint64_t stage_update_ = 0;
   std::map<std::uint64_t, std::vector<std::byte>> versions_;  // that open batches may name
-  std::map<std::uint64_t, Stage> batch_stages_;               // of the open batches
 
   std::chrono::steady_clock::time_point started_;
   double earlier_seconds_ = 0;        // of training, in earlier lives of the run

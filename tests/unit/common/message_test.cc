@@ -69,6 +69,7 @@ TEST(Message, TicketRoundTrip) {
   ticket.stage = Stage::kImitation;
   ticket.graph = 1;
   ticket.weight_version = 8;
+  ticket.newest = true;
   ticket.lineage = 3;
   ticket.first_episode = 1000;
   ticket.count = 8;

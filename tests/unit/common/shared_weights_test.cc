@@ -49,6 +49,17 @@ TEST(SharedWeights, AReaderWaitsForTheVersionThatItNeeds) {
   EXPECT_FALSE(weights.wait_for(21, milliseconds(10)));
 }
 
+TEST(SharedWeights, AReaderWaitsForTheNewestThatIsNewEnough) {
+  SharedWeights weights = SharedWeights::create(2, 64);
+  EXPECT_FALSE(weights.wait_for_newest(0, milliseconds(1)));
+  weights.publish(3, filled(8, 3));
+  weights.publish(7, filled(8, 7));
+  EXPECT_EQ(weights.wait_for_newest(3, milliseconds(1)), filled(8, 7));
+  EXPECT_FALSE(weights.wait_for_newest(8, milliseconds(1)));
+  std::jthread writer([&] { weights.publish(9, filled(8, 9)); });
+  EXPECT_EQ(weights.wait_for_newest(8, milliseconds(60000)), filled(8, 9));
+}
+
 // A reader that copies while the writer overwrites either gets one version whole or nothing.
 TEST(SharedWeights, NeverReturnsAMixture) {
   constexpr std::size_t kSize = 20000;

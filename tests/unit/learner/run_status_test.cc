@@ -108,6 +108,22 @@ TEST_F(RunStatusTest, TheNewestRowCountsAndAHalfWrittenOneDoesNot) {
   EXPECT_NEAR(status.seconds_left.value(), 14 + 5, 1e-9);
 }
 
+// 10 + 30 episodes 0 versions behind, 20 one, 20 two: (20 + 2 * 20) / 80 = 0.75 on average. A row
+// of longer ago than half a minute does not count.
+TEST_F(RunStatusTest, TellsHowFarWeightsLieBehind) {
+  hold_lock();
+  write("metrics.jsonl", row(1, 10, "simulation", 0.1, R"("lags":[0,0,0,99],)") +
+                             row(2, 94, "simulation", 0.2, R"("lags":[10,20],)") +
+                             row(3, 100, "simulation", 0.3,
+                                 R"("lags":[30,0,20],"effective_sample_fraction":0.875,)"));
+  const RunStatus status = read();
+  EXPECT_EQ(status.recent_lags, (std::vector<std::uint64_t>{40, 20, 20}));
+  EXPECT_THAT(status_text(status), HasSubstr("mean 0.75, at most 2; effective samples 87.5%"));
+  const std::string prometheus = status_prometheus(status);
+  EXPECT_THAT(prometheus, HasSubstr("versions=\"1\"} 20"));
+  EXPECT_THAT(prometheus, HasSubstr("doppler_effective_sample_fraction"));
+}
+
 TEST_F(RunStatusTest, StagesToComeAreLeftToo) {
   hold_lock();
   write("metrics.jsonl", row(1, 10, "imitation", 0.25) + row(2, 11, "imitation", 0.5));

@@ -115,6 +115,25 @@ TEST(TicketBook, ATicketThatKillsThreeWorkersFailsAndItsBatchClosesWithoutIt) {
   book.check_identity();
 }
 
+// A lease that ran out absolves nobody: a ticket that hangs its workers wanders from one to the
+// next, and they are ended later. Each death counts, and the ticket goes on to nobody after the
+// third.
+TEST(TicketBook, ATicketThatHangsWorkersFailsThoughOthersHaveItSince) {
+  TicketBook book(kSeed, 0, 0, {});
+  book.open(order(1, 2));
+  for (const char* peer : {"a", "b", "c", "d"}) {
+    ASSERT_TRUE(book.issue(peer, kNow));
+    ASSERT_EQ(book.release_issued_before(kNow + std::chrono::seconds(1)), 1U);
+  }
+  ASSERT_TRUE(book.issue("e", kNow));
+  EXPECT_EQ(book.release("a").reissued, 0U) << "e has it";
+  EXPECT_EQ(book.release("a").failed, 0U) << "a death counts once";
+  EXPECT_EQ(book.release("b").failed, 0U);
+  EXPECT_EQ(book.release("e").failed, 1U);
+  EXPECT_FALSE(book.issue("f", kNow));
+  EXPECT_TRUE(book.complete(1));
+}
+
 // A hung worker's lease may run out before it is ended; deaths of other attempts are remembered.
 // Evaluation is no training work: its failure closes the batch and stands in no count.
 TEST(TicketBook, BalancesFromTheFirstDeathToTheFailure) {
@@ -126,7 +145,6 @@ TEST(TicketBook, BalancesFromTheFirstDeathToTheFailure) {
     book.check_identity();
     if (life == 1) {
       EXPECT_EQ(book.release_issued_before(kNow + std::chrono::seconds(1)), 3U);
-      EXPECT_EQ(book.release("hangs").reissued, 0U) << "it held nothing any more";
       ASSERT_EQ(issue_all(book, "hangs").size(), 3U);
     }
     EXPECT_FALSE(book.complete(1));
@@ -218,6 +236,45 @@ TEST(TicketBook, KnowsWhereAResumedRunStarts) {
   book.close(1);
   EXPECT_EQ(book.resume_ticket(), 2U);
   EXPECT_EQ(book.resume_episode(), 4U);
+}
+
+// In asynchronous mode a ticket may be played with any version from its own on, and is taken alone.
+TEST(TicketBook, AsynchronousTicketsAreTakenAsTheyComeIn) {
+  TicketBook book(kSeed, 0, 0, {});
+  BatchOrder newest = order(3);
+  newest.newest = true;
+  book.open(newest);
+  const auto tickets = issue_all(book, "w");
+  ASSERT_EQ(tickets.size(), 3U);
+  const auto play = [&](const Ticket& ticket, std::uint64_t first, std::uint64_t second) {
+    Result result = answer(ticket);
+    result.trajectories[0].weight_version = first;
+    result.trajectories[1].weight_version = second;
+    return book.accept(result);
+  };
+  EXPECT_EQ(play(tickets[2], 1, 1), ResultOutcome::kMismatch);  // older than it may be
+  EXPECT_EQ(play(tickets[2], 5, 6), ResultOutcome::kMismatch);  // of two versions
+  EXPECT_EQ(play(tickets[2], 6, 6), ResultOutcome::kAccepted);
+  EXPECT_EQ(play(tickets[0], 2, 2), ResultOutcome::kAccepted);
+  auto done = book.take_done();
+  ASSERT_EQ(done.size(), 2U);
+  EXPECT_EQ(done[0].ticket.id, tickets[2].id);
+  EXPECT_EQ(done[1].ticket.id, tickets[0].id);
+  EXPECT_TRUE(book.take_done().empty());
+  EXPECT_EQ(play(tickets[0], 2, 2), ResultOutcome::kClosedAlready);
+  // What is lost with the learner is never given the same number again: later ones may be trained.
+  EXPECT_EQ(book.resume_ticket(), 3U);
+  EXPECT_EQ(book.resume_episode(), 6U);
+  // One that takes down three workers fails, and is told of as well.
+  for (const char* peer : {"w", "x", "y"}) {
+    book.release(peer);
+    issue_all(book, peer == std::string("w") ? "x" : "y");
+  }
+  done = book.take_done();
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_TRUE(done[0].trajectories.empty());
+  EXPECT_EQ(book.counts().failed, 2U);
+  EXPECT_EQ(book.open_batches(), 0U);
 }
 
 // Random deaths, delays, duplicates and late results: every episode ends exactly once and the books

@@ -1,5 +1,7 @@
 #include "learner/trainer.h"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,6 +72,46 @@ TEST_F(TrainerTest, EqualSeedsGiveEqualWeights) {
     step(*b, 100U * static_cast<unsigned>(i));
   }
   EXPECT_EQ(a->snapshot(3, 0), b->snapshot(3, 0));
+}
+
+// The self-test: what a worker says of its decisions must be what the learner finds with the same
+// weights. Of other weights it may differ.
+TEST_F(TrainerTest, FindsALogProbabilityThatItsOwnWeightsDoNotGive) {
+  auto trainer = make();
+  auto played = batch(*trainer, 0, 8);
+  for (Trajectory& trajectory : played) trajectory.weight_version = 4;
+  UpdateSettings settings = kSettings;
+  settings.version = 4;
+  std::vector<bool> invalid;
+  const auto honest = make()->update(played, {}, settings, invalid);
+  EXPECT_LT(honest.log_probability_error, 1e-4);
+  EXPECT_NEAR(honest.effective_sample_fraction, 1.0, 1e-5);
+
+  played[3].place_log_probabilities[5] += 0.25F;
+  const auto lie = make()->update(played, {}, settings, invalid);
+  EXPECT_NEAR(lie.log_probability_error, 0.25, 1e-3);
+  played[3].weight_version = 3;
+  const auto stale = make()->update(played, {}, settings, invalid);
+  EXPECT_LT(stale.log_probability_error, 1e-4);
+  EXPECT_NEAR(stale.largest_log_probability_difference, 0.25, 1e-3);
+}
+
+// n decisions of ratio 1 and one of ratio 1/2: (n + 1/2)^2 / ((n + 1) (n + 1/4)).
+TEST_F(TrainerTest, EffectiveSamplesFallWithTheSpreadOfTheRatios) {
+  auto trainer = make();
+  auto played = batch(*trainer, 0, 1);
+  played.front().place_log_probabilities[5] += std::log(2.0F);
+  std::vector<bool> invalid;
+  const auto statistics = trainer->update(played, {}, kSettings, invalid);
+  // Places are decided 24 times; operations only where there are several candidates.
+  bool matches = false;
+  for (int decisions = 24; decisions <= 48; ++decisions) {
+    const double n = decisions - 1;
+    const double expected = (n + 0.5) * (n + 0.5) / ((n + 1) * (n + 0.25));
+    matches = matches || std::abs(expected - statistics.effective_sample_fraction) < 1e-6;
+  }
+  EXPECT_TRUE(matches) << statistics.effective_sample_fraction;
+  EXPECT_LT(statistics.effective_sample_fraction, 0.9999);
 }
 
 Checkpoint checkpoint_of(const Trainer& trainer, std::uint64_t content_hash) {

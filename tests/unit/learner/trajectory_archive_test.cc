@@ -132,6 +132,50 @@ TEST(TrajectoryArchive, AFullSegmentIsFollowedByAnother) {
   EXPECT_EQ(numbers(reader.episodes()), range(0, 160));
 }
 
+// Asynchronous mode: lineage 0 logged 40 episodes and was saved then, logged on, and was killed;
+// lineage 1 begins there with numbers that were never used. What came after row 40 is void, small
+// numbers (10 and 11, which were out when the checkpoint was saved) too; 12 to 19 were lost and are
+// not missed.
+TEST(TrajectoryArchive, WhatALaterLineageDoesNotKnowOfIsVoidWhateverItsNumber) {
+  const TempDir dir;
+  ArchiveHeader first = sample_header(0, 0);
+  first.asynchronous = true;
+  {
+    TrajectoryArchive archive(dir.path(), first);
+    append(archive, 20, 60);
+    EXPECT_TRUE(archive.flush());
+    ASSERT_EQ(archive.position().rows, 40U);
+    append(archive, 10, 12);
+    append(archive, 60, 70);
+    EXPECT_TRUE(archive.close());
+  }
+  ArchiveHeader second = sample_header(1, 80);
+  second.asynchronous = true;
+  second.resumed_segment = 1;
+  second.resumed_row = 40;
+  {
+    TrajectoryArchive archive(dir.path(), second);
+    append(archive, 80, 90, 1);
+    EXPECT_TRUE(archive.close());
+  }
+  ArchiveReader reader(dir.path());
+  EXPECT_EQ(reader.segments()[1].header, second);
+  std::vector<std::uint64_t> expected = range(20, 60);
+  for (std::uint64_t episode : range(80, 90)) expected.push_back(episode);
+  EXPECT_EQ(numbers(reader.episodes()), expected);
+  EXPECT_THAT(reader.problems(), IsEmpty());
+  // A third life that began with the same checkpoint leaves out the second as well.
+  ArchiveHeader third = second;
+  third.lineage = 2;
+  {
+    TrajectoryArchive archive(dir.path(), third);
+    append(archive, 80, 82, 2);
+    EXPECT_TRUE(archive.close());
+  }
+  expected.resize(42);
+  EXPECT_EQ(numbers(ArchiveReader(dir.path()).episodes()), expected);
+}
+
 // Lineage 0 played to 100; lineage 1 resumed at 60 and played to 90; lineage 2 resumed at 80.
 TEST(TrajectoryArchive, EpisodesThatALaterLineagePlaysAgainCountOnce) {
   const TempDir dir;
