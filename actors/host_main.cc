@@ -33,7 +33,7 @@ void serve(const MpiSession& session, const HostSetup& setup) {
   SharedWeights weights = SharedWeights::create(setup.slot_count, setup.slot_capacity_bytes);
   const bool local =
       session.processor_name() == setup.learner_machine && !setup.local_endpoint.empty();
-  const WorkerLaunch launch{.program = sibling_program("doppler-worker"),
+  const WorkerLaunch launch{.program = sibling_program(worker_program(setup.executes)),
                             .endpoint = local ? setup.local_endpoint : setup.network_endpoint,
                             .server_key = setup.server_public_key,
                             .host = static_cast<std::uint32_t>(session.rank()),

@@ -16,6 +16,7 @@ TicketPlayer::TicketPlayer(const PlayerSettings& settings, std::vector<PlayableG
 
 bool TicketPlayer::accepts(const Ticket& ticket, const WeightSnapshot& weights) const {
   return ticket.graph < graphs_.size() && weights.tables.size() == graphs_.size() &&
+         (ticket.stage != Stage::kReal || graphs_[ticket.graph].real_executor) &&
          (weights.version == ticket.weight_version ||
           (ticket.newest && weights.version > ticket.weight_version)) &&
          weights.tables[ticket.graph].select_scores.size() ==
@@ -32,6 +33,7 @@ Result TicketPlayer::play(const Ticket& ticket, const WeightSnapshot& weights,
 
   const SelectHead select_head(tables.select_scores);
   Episode& episode = *episodes_[ticket.graph];
+  Executor& executor = ticket.stage == Stage::kReal ? graph.real_executor() : *graph.executor;
   Policies policies;
   if (!teach) {
     const Heads heads{&weights.shape, &tables, &weights.weights, &select_head};
@@ -60,7 +62,7 @@ Result TicketPlayer::play(const Ticket& ticket, const WeightSnapshot& weights,
     trajectory.weight_version = weights.version;
     trajectory.worker = settings_.worker_number;
     play_episode(episode_seed(settings_.run_seed, trajectory.episode), episode, *policies.node,
-                 *policies.device, *graph.executor, assignment_, trajectory);
+                 *policies.device, executor, assignment_, trajectory);
     if (!after_episode) continue;
     const auto end = std::chrono::steady_clock::now();
     after_episode(end - begin);

@@ -26,6 +26,8 @@ struct PlayableGraph {
   const CostTable* costs = nullptr;
   const Levels* levels = nullptr;
   Executor* executor = nullptr;
+  // What the real stage measures on, made when it is first asked for; empty: this worker cannot.
+  std::function<Executor&()> real_executor;
   std::optional<Plan> teacher_plan;  // where the teacher is no policy but a baseline's result
 };
 

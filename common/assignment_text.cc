@@ -1,5 +1,6 @@
 #include "common/assignment_text.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "common/error.h"
@@ -91,12 +92,40 @@ class LineParser {
   const int device_count_;
 };
 
+// The array "assignment" of an object that one of the programs wrote; the rest of it is not read.
+Assignment parse_object(std::string_view text, const std::string& file, std::size_t operation_count,
+                        int device_count) {
+  constexpr std::string_view kKey = "\"assignment\"";
+  constexpr std::string_view kBlank = " \t\r\n";
+  std::size_t begin = text.find(kKey);
+  if (begin != std::string_view::npos) begin = text.find_first_not_of(kBlank, begin + kKey.size());
+  if (begin != std::string_view::npos && text[begin] == ':') {
+    begin = text.find_first_not_of(kBlank, begin + 1);
+  }
+  const std::size_t end = begin == std::string_view::npos ? begin : text.find(']', begin);
+  if (end == std::string_view::npos || text[begin] != '[') {
+    throw FormatError(file +
+                      ":1:1: an object without an array \"assignment\" of device ids; give what "
+                      "train, assign or baseline wrote, or the ids in a line, as in 0,1,0,3");
+  }
+  const auto line =
+      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n');
+  std::string ids(text.substr(begin + 1, end - begin - 1));
+  std::replace_if(
+      ids.begin(), ids.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return LineParser(ids, file + ":" + std::to_string(line), operation_count, device_count).parse();
+}
+
 }  // namespace
 
 std::vector<Assignment> parse_assignments(std::string_view text, const std::string& file,
                                           std::size_t operation_count, int device_count) {
   if (has_byte_order_mark(text)) {
     throw FormatError(file + ":1:1: begins with a byte order mark; save it without");
+  }
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] == '{') {
+    return {parse_object(text, file, operation_count, device_count)};
   }
   std::vector<Assignment> assignments;
   std::size_t line_number = 0;

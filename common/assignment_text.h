@@ -1,5 +1,6 @@
 // Assignments as text: one a line, the device ids of all operations in operation order, separated
-// by commas. Blank lines and lines that begin with # are skipped.
+// by commas. Blank lines and lines that begin with # are skipped. Or one assignment as the programs
+// write it: a JSON object with an array "assignment" of device ids.
 #ifndef DOPPLER_COMMON_ASSIGNMENT_TEXT_H_
 #define DOPPLER_COMMON_ASSIGNMENT_TEXT_H_
 

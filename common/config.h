@@ -80,6 +80,16 @@ struct StageConfig {
   double self_imitation_end = 0;
 };
 
+// Stage III: on what the placements run, and how they are measured there (docs/execution.md).
+struct ExecutionConfig {
+  std::string backend = "cpu";        // of gpuexec
+  std::int64_t warmup = 1;            // runs of an assignment that are not measured
+  std::int64_t repeats = 3;           // that are; their median is its cost
+  double timeout_seconds = 5;         // of one run
+  std::int64_t workers_per_host = 1;  // that measure; others would disturb them
+  std::int64_t final_repeats = 9;     // of each placement in the comparison at the end; 0: none
+};
+
 struct StagesConfig {
   Teacher teacher = Teacher::kCriticalPath;
   StageConfig imitation{.episodes = 2048,
@@ -92,6 +102,14 @@ struct StagesConfig {
                          .learning_rate_end = 0.002,
                          .entropy_start = 0.1,
                          .entropy_end = 0.0};
+  StageConfig real{.enabled = false,
+                   .episodes = 512,
+                   .share_of_seconds = 0.5,
+                   .learning_rate_start = 0.005,
+                   .learning_rate_end = 0.001,
+                   .entropy_start = 0.01,
+                   .entropy_end = 0.0,
+                   .self_imitation_end = 0.1};
 };
 
 // Local search from what the policy has found, after the last stage. Of seconds and evaluations
@@ -139,6 +157,7 @@ struct Config {
   SimulationConfig simulation;
   ModelConfig model;
   StagesConfig stages;
+  ExecutionConfig execution;
   RefinementConfig refinement;
   LearnerConfig learner;
   CheckpointConfig checkpoint;

@@ -141,15 +141,13 @@ void validate(const Config& config) {
 
   const StageConfig& imitation = config.stages.imitation;
   const StageConfig& simulation = config.stages.simulation;
-  require(imitation.enabled || simulation.enabled,
+  const StageConfig& real = config.stages.real;
+  require(imitation.enabled || simulation.enabled || real.enabled,
           "stages: every stage has enabled: false; enable one");
   const bool by_seconds = config.run.budget_seconds > 0;
   validate_stage(imitation, "stages.imitation", by_seconds);
   validate_stage(simulation, "stages.simulation", by_seconds);
-  const double shares = (imitation.enabled ? imitation.share_of_seconds : 0) +
-                        (simulation.enabled ? simulation.share_of_seconds : 0);
-  require(!by_seconds || shares <= 1 + 1e-9,
-          "stages: the shares_of_seconds of the enabled stages add up to more than 1");
+  validate_stage(real, "stages.real", by_seconds);
 
   const bool physical = config.simulation.mode == SimulationMode::kPhysical;
   require(
@@ -159,6 +157,9 @@ void validate(const Config& config) {
   require(
       physical || config.simulation.topology.empty(),
       "simulation.topology: is given although simulation.mode is reference; set it to physical");
+  require(physical || !real.enabled,
+          "stages.real.enabled: graphs of the reference mode tell no FLOPs and bytes that could be "
+          "run; set simulation.mode to physical");
   require(config.model.aggregate_rank % 8 == 0, "model.aggregate_rank: must be a multiple of 8");
   require(config.model.place_hidden % 8 == 0, "model.place_hidden: must be a multiple of 8");
   require(config.learner.batch_episodes % config.learner.group_episodes == 0,

@@ -295,7 +295,7 @@ std::vector<ConfigKey> make_keys() {
     };
     add("enabled", &StageConfig::enabled, Flag{}, "", "whether the stage takes place");
     add("episodes", &StageConfig::episodes, Integer{0}, "episodes", "budget where run.budget_seconds is 0");
-    add("share_of_seconds", &StageConfig::share_of_seconds, Number{0, 1}, "", "of run.budget_seconds");
+    add("share_of_seconds", &StageConfig::share_of_seconds, Number{0, 1}, "", "of run.budget_seconds, against those of the other enabled stages");
     add("learning_rate_start", &StageConfig::learning_rate_start, Number{0, 10}, "", "learning rate at the start of the stage");
     add("learning_rate_end", &StageConfig::learning_rate_end, Number{0, 10}, "", "learning rate at its end");
     add("entropy_start", &StageConfig::entropy_start, Number{0, 100}, "", "weight of the entropy bonus at the start: more explores longer");
@@ -305,7 +305,15 @@ std::vector<ConfigKey> make_keys() {
   };
   add_stage("stages.imitation", [](auto& config) -> auto& { return config.stages.imitation; });
   add_stage("stages.simulation", [](auto& config) -> auto& { return config.stages.simulation; });
+  add_stage("stages.real", [](auto& config) -> auto& { return config.stages.real; });
   const std::vector<ConfigKey> rest = {
+    DP_KEY(execution.backend, Choice{{"cpu", "emulated", "cuda"}}, "", "what runs the placements: cores of the host as devices; threads that take the simulated time; GPUs"),
+    DP_KEY(execution.warmup, Integer{0, 1000}, "runs", "of each placement before it is measured"),
+    DP_KEY(execution.repeats, Integer{1, 1000}, "runs", "of each placement; their median, without outliers, is its cost"),
+    DP_KEY(execution.timeout_seconds, Number{0, 86400, true}, "seconds", "that one run may take; one that takes longer costs twice as much"),
+    DP_KEY(execution.workers_per_host, Integer{1, 4096}, "workers", "that measure at the same time; more than one disturb each other unless each has devices of its own"),
+    DP_KEY(execution.final_repeats, Integer{0, 10000}, "runs", "of each placement in the comparison at the end, in turn; 0: no comparison"),
+
     DP_KEY(refinement.seconds, Number{0}, "seconds", "of local search from the policy's best, after the last stage, for all graphs together; part of run.budget_seconds"),
     DP_KEY(refinement.evaluations, Integer{0}, "simulations", "the same by number, for each graph: a function of the seed; where refinement.seconds is 0"),
 
@@ -356,6 +364,8 @@ std::string section_effect(const std::string& section) {
       {"stages", "What is learned from, stage after stage."},
       {"stages.imitation", "Stage I: cross-entropy to a teacher."},
       {"stages.simulation", "Stage II: policy gradient on the simulator."},
+      {"stages.real", "Stage III: policy gradient on measured runs, from the weights of stage II."},
+      {"execution", "What stage III measures on, and how."},
       {"learner", "How trajectories become weights."},
       {"checkpoint", "What a resumed run starts from."},
       {"archive", "The record of all episodes, in HDF5."},

@@ -135,6 +135,11 @@ std::vector<std::byte> encode(const Welcome& message) {
   writer.put(static_cast<std::uint8_t>(message.teacher));
   writer.put(static_cast<std::uint8_t>(message.select));
   writer.put(static_cast<std::uint8_t>(message.place));
+  writer.put(static_cast<std::uint8_t>(message.executes ? 1 : 0));
+  writer.put_text(message.execution.backend);
+  writer.put(message.execution.warmup);
+  writer.put(message.execution.repeats);
+  writer.put(message.execution.timeout_seconds);
   writer.put(static_cast<std::uint32_t>(message.graphs.size()));
   for (const Graph& graph : message.graphs) put_graph(graph, writer);
   writer.put(static_cast<std::uint8_t>(message.teacher_plans.empty() ? 0 : 1));
@@ -171,6 +176,11 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> bytes) {
       !get_enum(*reader, PlacePolicy::kOnePass, message.place)) {
     return std::nullopt;
   }
+  message.executes = reader->get<std::uint8_t>() != 0;
+  message.execution.backend = reader->get_text();
+  message.execution.warmup = reader->get<std::int64_t>();
+  message.execution.repeats = reader->get<std::int64_t>();
+  message.execution.timeout_seconds = reader->get<double>();
   const auto graph_count = reader->get<std::uint32_t>();
   for (std::uint32_t g = 0; g < graph_count && reader->ok(); ++g) {
     std::optional<Graph> graph = get_graph(*reader);

@@ -56,6 +56,8 @@ struct Welcome {
   Teacher teacher = Teacher::kCriticalPath;
   SelectPolicy select = SelectPolicy::kLearned;
   PlacePolicy place = PlacePolicy::kLearned;
+  bool executes = false;  // there is a real stage, which `execution` tells about
+  ExecutionConfig execution;
   std::vector<Graph> graphs;
   std::vector<Plan> teacher_plans;  // [graphs], or none where the teacher is a policy
 };

@@ -28,6 +28,12 @@ inline constexpr int kProgressDescriptor = 4;
 // line.
 inline constexpr const char* kServerKeyVariable = "DOPPLER_SERVER_KEY";
 
+// Of those beside this program: with or without real execution, whose libraries a worker that only
+// simulates need not load.
+constexpr const char* worker_program(bool executes) {
+  return executes ? "doppler-execution-worker" : "doppler-worker";
+}
+
 struct WorkerLaunch {
   std::string program;  // path of doppler-worker
   std::string endpoint;

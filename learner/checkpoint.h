@@ -58,7 +58,8 @@ struct GraphState {
   std::uint64_t content_hash = 0;
   std::int64_t operation_count = 0;
   BestPlacement best;
-  BestPlacement greedy;              // of the newest evaluation
+  BestPlacement greedy;              // of the newest evaluation in simulation
+  BestPlacement measured;            // the best of a real stage; picoseconds of the machine
   std::vector<NamedTime> baselines;  // makespans
   SimTime lower_bound;
   bool operator==(const GraphState&) const = default;

@@ -231,6 +231,7 @@ void write_graph(Hdf5Group& graphs, std::size_t i, const GraphState& state) {
   group.set_attribute("lower_bound_ticks", state.lower_bound.ticks());
   write_placement(group, "best", state.best);
   write_placement(group, "greedy", state.greedy);
+  write_placement(group, "measured", state.measured);
   std::vector<std::string> names;
   std::vector<std::int64_t> times;
   for (const NamedTime& baseline : state.baselines) {
@@ -253,6 +254,7 @@ GraphState read_graph(const Hdf5Group& graphs, std::size_t i) {
   }
   state.best = read_placement(group, "best", state.operation_count);
   state.greedy = read_placement(group, "greedy", state.operation_count);
+  state.measured = read_placement(group, "measured", state.operation_count);
   const std::vector<std::string> names = group.dataset("baseline_names").read_strings();
   const std::vector<std::int64_t> times = group.dataset("baseline_ticks").read<std::int64_t>();
   if (names.size() != times.size()) {

@@ -67,6 +67,7 @@ Json graph_states_json(const std::vector<GraphState>& states) {
                       {"lower_bound_ticks", graph.lower_bound.ticks()},
                       {"best", placement_json(graph.best)},
                       {"greedy", placement_json(graph.greedy)},
+                      {"measured", placement_json(graph.measured)},
                       {"baseline_ticks", baselines}});
   }
   return graphs;

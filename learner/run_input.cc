@@ -21,20 +21,6 @@ constexpr std::int64_t kSearchEvaluations = 50000;
 // Simulated operations and edges that all tries of one baseline may add up to.
 constexpr std::int64_t kTriedOperations = 100'000'000;
 
-BaselineOptions options_for(const RunInput& input, std::uint64_t seed) {
-  const auto size =
-      static_cast<std::int64_t>(input.graph->operation_count() + input.graph->edge_count());
-  const auto tries = [size](std::int64_t wanted) {
-    return std::clamp<std::int64_t>(kTriedOperations / size, 3, wanted);
-  };
-  BaselineOptions options;
-  options.seed = seed;
-  options.local_search_evaluations = tries(kSearchEvaluations);
-  options.random_samples = tries(options.random_samples);
-  options.critical_path_tries = tries(options.critical_path_tries);
-  return options;
-}
-
 // The order of the schedule that an assignment leads to: each operation after its inputs.
 Plan plan_of(const Assignment& assignment, const std::vector<OperationId>& order,
              const RunInput& input) {
@@ -79,6 +65,20 @@ RunInputs load_run_inputs(const Config& config) {
   return inputs;
 }
 
+BaselineOptions run_input_baseline_options(const RunInput& input, std::uint64_t seed) {
+  const auto size =
+      static_cast<std::int64_t>(input.graph->operation_count() + input.graph->edge_count());
+  const auto tries = [size](std::int64_t wanted) {
+    return std::clamp<std::int64_t>(kTriedOperations / size, 3, wanted);
+  };
+  BaselineOptions options;
+  options.seed = seed;
+  options.local_search_evaluations = tries(kSearchEvaluations);
+  options.random_samples = tries(options.random_samples);
+  options.critical_path_tries = tries(options.critical_path_tries);
+  return options;
+}
+
 GraphState describe_run_input(const RunInput& input, std::uint64_t seed) {
   const CostTable& costs = input.machine->costs();
   GraphState state;
@@ -86,7 +86,7 @@ GraphState describe_run_input(const RunInput& input, std::uint64_t seed) {
   state.content_hash = input.graph->content_hash();
   state.operation_count = static_cast<std::int64_t>(input.graph->operation_count());
   state.lower_bound = lower_bounds(costs).largest;
-  const BaselineOptions options = options_for(input, seed);
+  const BaselineOptions options = run_input_baseline_options(input, seed);
   for (const BaselineInfo& baseline : baselines()) {
     const BaselineResult result =
         run_baseline(baseline.name, costs, input.machine->executor(), options);
@@ -105,8 +105,9 @@ std::optional<Plan> teacher_plan(Teacher teacher, const RunInput& input, std::ui
   for (const BaselineInfo& baseline : baselines()) {
     const bool wanted = teacher == Teacher::kBest || baseline.name == baseline_of(teacher);
     if (!wanted) continue;
-    BaselineResult result = run_baseline(baseline.name, input.machine->costs(),
-                                         input.machine->executor(), options_for(input, seed));
+    BaselineResult result =
+        run_baseline(baseline.name, input.machine->costs(), input.machine->executor(),
+                     run_input_baseline_options(input, seed));
     if (!best || best->improved_by(result.makespan, result.feasible)) best = std::move(result);
   }
   DP_CHECK(best.has_value());

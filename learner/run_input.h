@@ -16,6 +16,7 @@
 #include "common/plan.h"
 #include "common/topology.h"
 #include "learner/checkpoint.h"
+#include "sim/baselines.h"
 #include "sim/machine.h"
 
 namespace doppler {
@@ -35,6 +36,9 @@ struct RunInputs {
 // Reads or generates what the configuration names; warnings go to the log. Throws what the readers
 // throw.
 RunInputs load_run_inputs(const Config& config);
+
+// How hard the baselines of a report try.
+BaselineOptions run_input_baseline_options(const RunInput& input, std::uint64_t seed);
 
 // Name, baselines and bound. Searches and samples get fewer tries on large graphs, so that this
 // takes seconds on any.

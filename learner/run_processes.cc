@@ -44,12 +44,13 @@ RunProcesses::RunProcesses(const Config& config, const RunPlace& place, const We
   setup.workers = static_cast<std::uint32_t>(config.run.workers);
   setup.slot_count = store.slots;
   setup.slot_capacity_bytes = weights_.slot_capacity_bytes();
+  setup.executes = config.stages.real.enabled;
   for (const std::string& endpoint : socket_.endpoints()) {
     (endpoint.starts_with("ipc://") ? setup.local_endpoint : setup.network_endpoint) = endpoint;
   }
   hosts_.send(HostMessageKind::kSetup, encode(setup));
   const WorkerLaunch launch{
-      .program = sibling_program("doppler-worker"),
+      .program = sibling_program(worker_program(config.stages.real.enabled)),
       .endpoint = setup.local_endpoint.empty() ? setup.network_endpoint : setup.local_endpoint,
       .server_key = keys_.public_key,
       .host = 0,

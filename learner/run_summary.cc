@@ -139,6 +139,13 @@ std::string summary_json(const RunSummary& summary) {
       item["refinement_evaluations"] = refinement.evaluations;
       item["refinement_seconds"] = refinement.seconds;
     }
+    if (!graph.measured.assignment.empty()) {
+      item["measured_best_seconds"] = graph.measured.makespan.seconds();
+      item["measured_best_found_by"] = graph.measured.found_by;
+    }
+    if (g < summary.comparisons.size() && summary.comparisons[g]) {
+      item["measured"] = Json::parse(comparison_json(*summary.comparisons[g]));
+    }
     graphs.push_back(item);
   }
   const Json json = {
@@ -186,6 +193,9 @@ std::string summary_table(const RunSummary& summary) {
       const Refinement& refinement = *summary.refinements[g];
       row(fmt::format("refined, {} evaluations", refinement.evaluations),
           refinement.placement.makespan);
+    }
+    if (g < summary.comparisons.size() && summary.comparisons[g]) {
+      text += comparison_table(*summary.comparisons[g]);
     }
   }
   text += fmt::format(

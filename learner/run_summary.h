@@ -11,6 +11,7 @@
 #include "common/executor.h"
 #include "common/graph.h"
 #include "learner/checkpoint.h"
+#include "learner/measured_comparison.h"
 #include "learner/refinement.h"
 #include "learner/schedule.h"
 #include "learner/trainer.h"
@@ -49,7 +50,8 @@ struct RunSummary {
   bool physical = false;  // ticks are picoseconds
   std::string outcome;    // "done" or "stopped early"
   std::vector<GraphState> graphs;
-  std::vector<std::optional<Refinement>> refinements;  // [graphs]
+  std::vector<std::optional<Refinement>> refinements;          // [graphs]
+  std::vector<std::optional<MeasuredComparison>> comparisons;  // [graphs], after a real stage
   std::uint64_t episodes = 0;
   std::uint64_t updates = 0;
   double training_seconds = 0;

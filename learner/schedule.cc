@@ -13,6 +13,7 @@ Schedule::Schedule(const StagesConfig& stages, const LearnerConfig& learner,
   double shares = 0;
   if (stages.imitation.enabled) shares += stages.imitation.share_of_seconds;
   if (stages.simulation.enabled) shares += stages.simulation.share_of_seconds;
+  if (stages.real.enabled) shares += stages.real.share_of_seconds;
   double begin = 0;
   const auto add = [&](Stage stage, const StageConfig& config) {
     if (!config.enabled) return;
@@ -26,6 +27,7 @@ Schedule::Schedule(const StagesConfig& stages, const LearnerConfig& learner,
   };
   add(Stage::kImitation, stages.imitation);
   add(Stage::kSimulation, stages.simulation);
+  add(Stage::kReal, stages.real);
 }
 
 // Batches count from 1: the first begins at 0.

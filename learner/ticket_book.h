@@ -94,6 +94,8 @@ class TicketBook {
   std::uint64_t resume_episode() const;
   std::size_t open_batches() const { return batches_.size(); }
   std::size_t waiting_tickets() const { return waiting_.size(); }
+  // The one that issue() would give out; there must be one.
+  const Ticket& next_waiting() const { return entries_.at(waiting_.front()).ticket; }
   const EpisodeCounts& counts() const { return counts_; }
   std::uint64_t reissued() const { return reissued_; }
   // Throws SystemError when the identity above does not hold: a bug, and figures that cannot be

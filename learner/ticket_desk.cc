@@ -128,7 +128,7 @@ void TicketDesk::hand_out() {
       const std::string name = at->first;
       ++at;
       next_peer_ = at == peers_.end() ? std::string() : at->first;
-      if (peer.credit == 0) continue;
+      if (peer.credit == 0 || !may_play(peer, book_->next_waiting())) continue;
       const auto ticket = book_->issue(name, BookClock::now());
       if (socket_->send(name, encode(*ticket)) == SendOutcome::kSent) {
         --peer.credit;
@@ -141,6 +141,12 @@ void TicketDesk::hand_out() {
       break;  // the map changed under the iterator
     }
   }
+}
+
+// Measurements of a host are made by as many of its workers as the configuration allows.
+bool TicketDesk::may_play(const Peer& peer, const Ticket& ticket) const {
+  return ticket.stage != Stage::kReal ||
+         std::cmp_less(peer.worker, welcome_.execution.workers_per_host);
 }
 
 void TicketDesk::forget(const std::string& name, const char* why) {

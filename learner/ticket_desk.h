@@ -51,6 +51,7 @@ class TicketDesk {
   void handle(IncomingMessage message);
   void greet(const std::string& name, const Hello& hello);
   void hand_out();
+  bool may_play(const Peer& peer, const Ticket& ticket) const;
   void forget(const std::string& name, const char* why);
 
   LearnerSocket* socket_;

@@ -31,6 +31,7 @@
 #include "common/topology_file.h"
 #include "common/worker_supervisor.h"
 #include "learner/checkpoint_store.h"
+#include "learner/final_comparison.h"
 #include "learner/refinement.h"
 #include "learner/run_folder.h"
 #include "learner/run_input.h"
@@ -163,6 +164,8 @@ Welcome make_welcome(const Config& config, const RunInputs& inputs) {
   welcome.teacher = config.stages.teacher;
   welcome.select = config.model.select;
   welcome.place = config.model.place;
+  welcome.executes = config.stages.real.enabled;
+  welcome.execution = config.execution;
   if (inputs.topology) welcome.topology = format_topology(*inputs.topology);
   for (const RunInput& input : inputs.graphs) {
     welcome.graphs.push_back(*input.graph);
@@ -209,6 +212,28 @@ Refinement refine_graph(const Config& config, const RunInput& input, std::size_t
       });
 }
 
+// Nothing where this machine cannot run what the workers' machines can.
+std::optional<MeasuredComparison> compare_graph(
+    const Config& config, const RunInputs& inputs, std::size_t graph,
+    const std::vector<LearnedPlacement>& learned,
+    const std::function<void(double, const std::string&)>& show_progress) {
+  const auto rounds = static_cast<double>(config.execution.final_repeats);
+  try {
+    return compare_for_real(
+        config, inputs.graphs[graph], *inputs.topology, learned, [&](int round) {
+          show_progress(round / rounds, fmt::format("comparison, round {} of {}  {}", round + 1,
+                                                    rounds, inputs.graphs[graph].graph->name()));
+          return stop_signal == 0;
+        });
+  } catch (const SystemError& error) {
+    log_warning(
+        "the placements cannot be compared on the learner's machine: {}; doppler execute on one "
+        "of the workers' measures best/assignment.json",
+        error.what());
+    return std::nullopt;
+  }
+}
+
 // From input that was found good to the summary; every rank above 0 is served until its end.
 RunOutcome run_training(const Options& options, const Config& config, const RunInputs& inputs,
                         const Checkpoint* resumed, const Checkpoint* initial,
@@ -241,6 +266,14 @@ RunOutcome run_training(const Options& options, const Config& config, const RunI
                                         [&](double fraction, const std::string& line) {
                                           if (!options.quiet) progress.update(fraction, line);
                                         }));
+    };
+  }
+  if (config.stages.real.enabled && config.execution.final_repeats > 0) {
+    surroundings.compare = [&](std::size_t graph, const std::vector<LearnedPlacement>& learned) {
+      return compare_graph(config, inputs, graph, learned,
+                           [&](double fraction, const std::string& line) {
+                             if (!options.quiet) progress.update(fraction, line);
+                           });
     };
   }
   TrainingRun run(config, config_yaml, config_hash(config), std::move(graphs), folder,

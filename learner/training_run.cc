@@ -68,7 +68,8 @@ TrainingRun::TrainingRun(const Config& config, std::string config_yaml, std::uin
       checkpoints_(folder.path(), config.checkpoint.keep),
       best_dirty_(graphs_.size(), false),
       fresh_greedy_(graphs_.size()),
-      refinements_(graphs_.size()) {
+      refinements_(graphs_.size()),
+      comparisons_(graphs_.size()) {
   if (resumed == nullptr) {
     if (initial != nullptr) trainer_.adopt(*initial);
     if (const auto first = schedule_.at(1, 0)) stage_ = first->stage;
@@ -89,6 +90,7 @@ TrainingRun::TrainingRun(const Config& config, std::string config_yaml, std::uin
   for (std::size_t g = 0; g < graphs_.size(); ++g) {
     graphs_[g].state.best = resumed->graphs.at(g).best;
     graphs_[g].state.greedy = resumed->graphs.at(g).greedy;
+    graphs_[g].state.measured = resumed->graphs.at(g).measured;
   }
   make_batches();
   // In synchronous mode the episodes' numbers say all.
@@ -173,6 +175,7 @@ RunOutcome TrainingRun::run(TicketDesk& desk) {
   if (outcome == RunOutcome::kDone) {
     finish(desk);
     refine();
+    compare();
   }
   close_files();
   book_.check_identity();
@@ -244,11 +247,7 @@ void TrainingRun::train(ReadyBatch ready) {
   const char* found_by = stage == Stage::kImitation ? "teacher" : "policy sample";
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (invalid[i]) continue;
-    const SimTime before = graphs_[batch[i].graph].state.best.makespan;
-    consider(batch[i].graph, batch[i], found_by);
-    if (graphs_[batch[i].graph].state.best.makespan < before) {
-      improvements.insert(batch[i].episode);
-    }
+    if (consider(batch[i].graph, batch[i], found_by)) improvements.insert(batch[i].episode);
   }
   report_progress(point, write_metrics(statistics, point, batch, std::move(lags)));
   log_trajectories(std::move(closed), std::move(batch), invalid, improvements);
@@ -266,7 +265,9 @@ void TrainingRun::train(ReadyBatch ready) {
 std::vector<Trajectory> TrainingRun::best_trajectories() const {
   std::vector<Trajectory> result;
   for (std::size_t g = 0; g < graphs_.size(); ++g) {
-    const BestPlacement& best = graphs_[g].state.best;
+    const GraphState& state = graphs_[g].state;
+    const BestPlacement& best =
+        stage_ == Stage::kReal && !state.measured.order.empty() ? state.measured : state.best;
     if (best.order.empty()) continue;
     Trajectory& trajectory = result.emplace_back();
     trajectory.graph = static_cast<std::uint32_t>(g);
@@ -321,22 +322,32 @@ void TrainingRun::note_results(const std::vector<ClosedTicket>& closed) {
   for (const ClosedTicket& ticket : closed) {
     if (ticket.ticket.purpose != TicketPurpose::kEvaluate || ticket.trajectories.empty()) continue;
     const Trajectory& trajectory = ticket.trajectories.front();
-    GraphState& state = graphs_[ticket.ticket.graph].state;
-    state.greedy = {trajectory.makespan, trajectory.episode,      trajectory.seed,
-                    "policy greedy",     trajectory.assignment(), trajectory.operations};
+    if (trajectory.stage != Stage::kReal) {
+      graphs_[ticket.ticket.graph].state.greedy = {trajectory.makespan,     trajectory.episode,
+                                                   trajectory.seed,         "policy greedy",
+                                                   trajectory.assignment(), trajectory.operations};
+    }
     fresh_greedy_[ticket.ticket.graph] = trajectory.makespan;
     consider(ticket.ticket.graph, trajectory, "policy greedy");
   }
 }
 
-void TrainingRun::consider(std::uint32_t graph, const Trajectory& trajectory,
+// Simulated and measured times do not compare, so there is a best of each.
+BestPlacement& TrainingRun::best_of(std::size_t graph, Stage stage) {
+  GraphState& state = graphs_[graph].state;
+  return stage == Stage::kReal ? state.measured : state.best;
+}
+
+// Whether it is the best of its kind so far.
+bool TrainingRun::consider(std::uint32_t graph, const Trajectory& trajectory,
                            const char* found_by) {
-  BestPlacement& best = graphs_[graph].state.best;
-  if (trajectory.makespan >= best.makespan) return;
+  BestPlacement& best = best_of(graph, trajectory.stage);
+  if (trajectory.makespan >= best.makespan) return false;
   best = {trajectory.makespan,     trajectory.episode,   trajectory.seed, found_by,
           trajectory.assignment(), trajectory.operations};
   best_dirty_[graph] = true;
   best_since_checkpoint_ = true;
+  return true;
 }
 
 void TrainingRun::log_trajectories(std::vector<ClosedTicket> closed, std::vector<Trajectory> batch,
@@ -395,7 +406,7 @@ MetricsRow TrainingRun::write_metrics(const UpdateStatistics& statistics, const 
       ++count;
     }
     if (count > 0) graph.makespan_mean_ticks = sum / static_cast<double>(count);
-    graph.best = graphs_[g].state.best.makespan;
+    graph.best = best_of(g, point.stage).makespan;
     graph.greedy = fresh_greedy_[g];
   }
   row.episodes_per_second = episodes_per_second_;
@@ -420,7 +431,7 @@ void TrainingRun::report_progress(const StagePoint& point, const MetricsRow& row
       fmt::format("{:<10} update {:>6}  {:>6.0f} episodes/s  mean {:.4g}  best {:.6g}",
                   stage_name(point.stage), update_, episodes_per_second_,
                   row.graphs[shown].makespan_mean_ticks * (physical() ? 1e-12 : 1e-10),
-                  displayed_cost(state.best.makespan, physical()));
+                  displayed_cost(row.graphs[shown].best, physical()));
   if (!state.greedy.assignment.empty()) {
     line += fmt::format("  greedy {:.6g}", displayed_cost(state.greedy.makespan, physical()));
   }
@@ -434,12 +445,40 @@ void TrainingRun::write_best(bool force) {
   for (std::size_t g = 0; g < graphs_.size(); ++g) {
     if (!best_dirty_[g]) continue;
     const RunGraph& graph = graphs_[g];
-    const BestPlacement& best = refinements_[g] ? refinements_[g]->placement : graph.state.best;
+    const BestPlacement& best = export_of(g);
     const Execution execution = graph.executor->run_recorded(best.assignment, best.order);
     folder_->write_best_assignment(g, best_assignment_json(graph.costs->graph(), best, execution,
                                                            graph.costs->device_count()));
     best_dirty_[g] = false;
     last_best_write_seconds_ = now;
+  }
+}
+
+// What the run has to show for: what was measured counts more than what was simulated.
+const BestPlacement& TrainingRun::export_of(std::size_t graph) const {
+  const GraphState& state = graphs_[graph].state;
+  if (comparisons_[graph] && comparisons_[graph]->best_learned) {
+    return comparisons_[graph]->placements[*comparisons_[graph]->best_learned].placement;
+  }
+  if (!state.measured.assignment.empty()) return state.measured;
+  return refinements_[graph] ? refinements_[graph]->placement : state.best;
+}
+
+void TrainingRun::compare() {
+  if (!surroundings_.compare) return;
+  for (std::size_t g = 0; g < graphs_.size(); ++g) {
+    const GraphState& state = graphs_[g].state;
+    std::vector<LearnedPlacement> learned;
+    const auto add = [&](const char* name, const BestPlacement& placement) {
+      if (!placement.assignment.empty()) learned.push_back({name, placement});
+    };
+    add("stage III, best", state.measured);
+    add("policy, best in simulation", state.best);
+    add("policy, greedy", state.greedy);
+    if (refinements_[g]) add("refined in simulation", refinements_[g]->placement);
+    if (learned.empty()) continue;
+    comparisons_[g] = surroundings_.compare(g, learned);
+    best_dirty_[g] = true;
   }
 }
 
@@ -533,6 +572,7 @@ RunSummary TrainingRun::summary() const {
   summary.physical = physical();
   for (const RunGraph& graph : graphs_) summary.graphs.push_back(graph.state);
   summary.refinements = refinements_;
+  summary.comparisons = comparisons_;
   summary.episodes = book_.counts().trained;
   summary.updates = update_;
   summary.training_seconds = elapsed_seconds();

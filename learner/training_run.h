@@ -23,6 +23,7 @@
 #include "common/weight_snapshot.h"
 #include "learner/batch_source.h"
 #include "learner/checkpoint_store.h"
+#include "learner/measured_comparison.h"
 #include "learner/refinement.h"
 #include "learner/run_folder.h"
 #include "learner/run_summary.h"
@@ -55,6 +56,11 @@ struct RunSurroundings {
   std::function<std::optional<Refinement>(std::size_t graph,
                                           const std::vector<BestPlacement>& starts)>
       refine;
+  // What the learned placements of a graph take in reality beside the baselines, after a real
+  // stage; null: no comparison.
+  std::function<std::optional<MeasuredComparison>(std::size_t graph,
+                                                  const std::vector<LearnedPlacement>& learned)>
+      compare;
   // Progress for people: 0..1 and a line.
   std::function<void(double fraction, const std::string& line)> show_progress;
 };
@@ -93,7 +99,7 @@ class TrainingRun {
   std::vector<std::uint64_t> lags_of(const std::vector<Trajectory>& batch) const;
   void log_stale();
   void note_results(const std::vector<ClosedTicket>& closed);
-  void consider(std::uint32_t graph, const Trajectory& trajectory, const char* found_by);
+  bool consider(std::uint32_t graph, const Trajectory& trajectory, const char* found_by);
   void log_trajectories(std::vector<ClosedTicket> closed, std::vector<Trajectory> batch,
                         const std::vector<bool>& invalid,
                         const std::set<std::uint64_t>& improvements);
@@ -101,6 +107,9 @@ class TrainingRun {
                            const std::vector<Trajectory>& batch, std::vector<std::uint64_t> lags);
   void write_best(bool force);
   void refine();
+  void compare();
+  BestPlacement& best_of(std::size_t graph, Stage stage);
+  const BestPlacement& export_of(std::size_t graph) const;
   void save_checkpoint();
   void close_files();
   void finish(TicketDesk& desk);
@@ -143,9 +152,10 @@ class TrainingRun {
   double rate_seconds_ = 0;  // start of the window in which the rate is measured
   std::uint64_t rate_episodes_ = 0;
   double episodes_per_second_ = 0;
-  std::vector<bool> best_dirty_;                        // [graphs]
-  std::vector<std::optional<SimTime>> fresh_greedy_;    // [graphs], of the newest batch
-  std::vector<std::optional<Refinement>> refinements_;  // [graphs]
+  std::vector<bool> best_dirty_;                                // [graphs]
+  std::vector<std::optional<SimTime>> fresh_greedy_;            // [graphs], of the newest batch
+  std::vector<std::optional<Refinement>> refinements_;          // [graphs]
+  std::vector<std::optional<MeasuredComparison>> comparisons_;  // [graphs]
   bool best_since_checkpoint_ = false;
   bool checkpoint_failed_ = false;  // the newest attempt
   bool archive_failed_ = false;

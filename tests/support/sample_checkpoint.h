@@ -62,6 +62,7 @@ inline Checkpoint sample_checkpoint(std::uint64_t update, std::size_t values = 6
                         .operation_count = 3,
                         .best = sample_placement(170, "policy sample"),
                         .greedy = sample_placement(190, "policy greedy"),
+                        .measured = sample_placement(210, "policy sample"),
                         .baselines = {{"critical path", SimTime(200)}, {"HEFT", SimTime(180)}},
                         .lower_bound = SimTime(160)},
                        GraphState()};

@@ -60,5 +60,24 @@ TEST(AssignmentText, EveryMistakeIsReportedAtItsPlace) {
   }
 }
 
+TEST(AssignmentText, ReadsWhatTheProgramsWrite) {
+  const auto parsed = parse(
+      "{\n \"devices\": 2,\n \"assignment\": [\n  1,\n  0,\n  1\n ],\n \"order\": [2, 1, 0]\n}\n");
+  ASSERT_EQ(parsed.size(), 1U);
+  EXPECT_EQ(format_assignment(parsed[0]), "1,0,1");
+}
+
+TEST(AssignmentText, SaysWhatIsWrongWithAnObject) {
+  for (const char* text :
+       {"{}", "{\"assignment\": 3}", "{\"assignment\": [1, 0", "{\"assignment\""}) {
+    EXPECT_THAT(test::message_of<FormatError>([&] { parse(text); }),
+                ::testing::HasSubstr("without an array \"assignment\""))
+        << text;
+  }
+  // The array begins in line 2.
+  EXPECT_THAT(test::message_of<FormatError>([&] { parse("{\n\"assignment\": [1, 7, 0]}"); }),
+              ::testing::HasSubstr("a.csv:2:4: operation 1: device 7 does not exist"));
+}
+
 }  // namespace
 }  // namespace doppler
