@@ -75,6 +75,9 @@ class Backend {
   // Of a loaded plan: the bytes of each device's arena, [devices].
   virtual const IdVector<DeviceId, std::int64_t>& arena_bytes() const = 0;
 
+  // How much a device could hold; 0: not known.
+  virtual std::int64_t memory_bytes(DeviceId device) const = 0;
+
   // What the machine says of itself now, for reports: clocks, temperatures. "": nothing.
   virtual std::string machine_state() { return {}; }
 };

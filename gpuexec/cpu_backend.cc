@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -323,6 +324,13 @@ void CpuBackend::drive(RunCore& core, std::int64_t deadline) {
     session_.wait(lock, [this] { return working_ == 0; });
   }
   if (failure_ != nullptr) std::rethrow_exception(failure_);
+}
+
+std::int64_t CpuBackend::memory_bytes(DeviceId device) const {
+  if (const auto stated = topology_->device(device).memory_bytes) return *stated;
+  const std::int64_t pages = sysconf(_SC_PHYS_PAGES);
+  const std::int64_t page = sysconf(_SC_PAGESIZE);
+  return pages <= 0 || page <= 0 ? 0 : pages * page / 10 * 9 / device_count();
 }
 
 std::vector<std::uint8_t> CpuBackend::read_result(std::int32_t operation, std::int64_t bytes) {

@@ -48,6 +48,8 @@ class CpuBackend : public Backend {
   void drive(RunCore& core, std::int64_t deadline) override;
   std::vector<std::uint8_t> read_result(std::int32_t operation, std::int64_t bytes) override;
   const IdVector<DeviceId, std::int64_t>& arena_bytes() const override { return arena_.bytes; }
+  // What the topology states, else an equal share of 90 % of the machine's memory.
+  std::int64_t memory_bytes(DeviceId device) const override;
 
  private:
   struct Release {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -105,10 +106,7 @@ inline float fast_exp(float x) {
       1.0F +
       f * (0.693147180F +
            f * (0.240226507F + f * (0.0555041087F + f * (0.00961812911F + f * 0.00133335581F))));
-  const std::int32_t bits = (static_cast<std::int32_t>(whole) + 127) << 23;
-  float power = 0;
-  std::memcpy(&power, &bits, sizeof(power));
-  return p * power;
+  return p * std::bit_cast<float>((static_cast<std::int32_t>(whole) + 127) << 23);
 }
 
 inline float sigmoid(float x) {

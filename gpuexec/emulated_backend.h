@@ -61,6 +61,9 @@ class EmulatedBackend : public Backend {
   // The digest, whatever `bytes`.
   std::vector<std::uint8_t> read_result(std::int32_t operation, std::int64_t bytes) override;
   const IdVector<DeviceId, std::int64_t>& arena_bytes() const override { return needed_bytes_; }
+  std::int64_t memory_bytes(DeviceId device) const override {
+    return topology_->device(device).memory_bytes.value_or(0);
+  }
 
  private:
   struct Digest {

@@ -169,6 +169,20 @@ class Analysis(unittest.TestCase):
         self.assertIn("nothing to draw", done.stderr)
         self.assertEqual(program("load_run.py", self.run_dir).returncode, 0)
 
+    def test_plot_of_fidelity(self):
+        with tempfile.TemporaryDirectory() as folder:
+            points = pathlib.Path(folder) / "points.csv"
+            points.write_text("simulated_seconds,measured_seconds,low_seconds,high_seconds,disturbed\n"
+                              "0.1,0.12,0.11,0.13,0\n0.2,0.2,0.2,0.2,1\n")
+            figure = pathlib.Path(folder) / "fidelity.png"
+            done = program("plot_fidelity.py", points, "-o", figure)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(figure.read_bytes()[:4], b"\x89PNG")
+            points.write_text("a,b\n1,2\n")
+            done = program("plot_fidelity.py", points, "-o", figure)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("points.csv:1: expected the columns", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -111,8 +111,35 @@ class ExecutionTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout, "-\t-\t-\ttimed out\n")
 
+    def test_a_calibrated_topology_simulates_what_is_measured(self):
+        # The emulated machine takes 5 us for each operation and 1 ns a FLOP.
+        truth = self.write("truth.yaml", PAIR.replace("copy_engines_out: 1", "launch_overhead_seconds: 5e-6"))
+        found = self.path / "found.yaml"
+        result = run("calibrate", "--backend", "emulated", "--topology", truth, "--like", self.graph,
+                     "--largest-transfer", 65536, "-o", found)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("median error", result.stdout)
+        self.assertIn("d0 -> d1", result.stdout)
+        lines = self.write("lines.csv", "0,0,0,0\n")
+        result = run("simulate", self.graph, "--topology", found, "--assignments", lines, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        simulated = json.loads(result.stdout)[0]["makespan_seconds"]
+        self.assertGreater(simulated, 0.003)  # four operations of 1.005 ms; less only if the fit were wrong
+        self.assertLess(simulated, 0.008)
+        points = self.path / "points.csv"
+        result = run("fidelity", self.graph, "--topology", found, "--backend", "emulated", "--assignments", 4,
+                     "--search", 20, "--csv", points, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual(report["assignments"], 4)
+        self.assertEqual(report["synthetic_operations"], 4)
+        self.assertLess(report["median_error"], 0.05)
+        self.assertEqual(points.read_text().count("\n"), 5)
+
     def test_bad_input_is_told_with_its_place(self):
         one = self.write("one.csv", "0,1,1,0\n")
+        self.assert_fails(run("calibrate", "--devices", 2, "--topology", self.pair, "-o", "x"), BAD_INPUT, "either --devices")
+        self.assert_fails(run("fidelity", self.graph, "--topology", self.path / "no.yaml"), BAD_INPUT, "no.yaml")
         self.assert_fails(self.execute("--assignment", one, "--backend", "cuba"), BAD_INPUT, "'cuba' is no backend")
         self.assert_fails(self.execute(), BAD_INPUT, "give either --assignment FILE for one or --assignments")
         self.assert_fails(self.execute("--assignments", one, "--explain"), BAD_INPUT, "--explain is about one")

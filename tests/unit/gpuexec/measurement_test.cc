@@ -46,6 +46,7 @@ class ScriptedBackend : public Backend {
     return {};
   }
   const IdVector<DeviceId, std::int64_t>& arena_bytes() const override { return arena_; }
+  std::int64_t memory_bytes(DeviceId /*device*/) const override { return 0; }
 
  private:
   int devices_;
