@@ -16,20 +16,30 @@ import matplotlib.pyplot as plt  # noqa: E402: after the choice of the backend
 COLUMNS = ["simulated_seconds", "measured_seconds", "low_seconds", "high_seconds", "disturbed"]
 
 
+BAD_INPUT = 2
+
+
+def fail(message):
+    print(f"plot_fidelity.py: {message}", file=sys.stderr)
+    sys.exit(BAD_INPUT)
+
+
 def load(path):
     """The points of a file, as one list for each column; a one-line error where it is none."""
+    if not path.is_file():
+        fail(f"{path}: there is no such file; give one of doppler fidelity --csv")
     with open(path, newline="") as file:
         reader = csv.DictReader(file)
         if reader.fieldnames != COLUMNS:
-            sys.exit(f"{path}:1: expected the columns {','.join(COLUMNS)}; give a file of doppler fidelity --csv")
+            fail(f"{path}:1: expected the columns {','.join(COLUMNS)}; give a file of doppler fidelity --csv")
         rows = []
         for number, row in enumerate(reader, start=2):
             try:
                 rows.append([float(row[column]) for column in COLUMNS])
             except (TypeError, ValueError):
-                sys.exit(f"{path}:{number}: expected {len(COLUMNS)} numbers")
+                fail(f"{path}:{number}: expected {len(COLUMNS)} numbers")
     if not rows:
-        sys.exit(f"{path}: holds no points")
+        fail(f"{path}: holds no points")
     return [list(column) for column in zip(*rows)]
 
 

@@ -65,12 +65,14 @@ add_custom_target(programs)
 
 # Front ends and tests spend their time in the libraries, and their compilation in the headers of CLI11, GoogleTest and
 # the JSON library: these are compiled once, and the code around them with little optimisation.
-add_library(dp_program_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
-target_link_libraries(dp_program_headers PRIVATE dp_options CLI11::CLI11 nlohmann_json::nlohmann_json)
-target_compile_options(dp_program_headers PRIVATE ${DP_LIGHT_OPTIONS})
-target_precompile_headers(dp_program_headers PRIVATE
-  <CLI/CLI.hpp> <nlohmann/json.hpp> <iostream> <map> <optional> <span> <string> <vector>)
-if(DP_WITH_TESTS)
+if(TARGET CLI11::CLI11)
+  add_library(dp_program_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+  target_link_libraries(dp_program_headers PRIVATE dp_options CLI11::CLI11 nlohmann_json::nlohmann_json)
+  target_compile_options(dp_program_headers PRIVATE ${DP_LIGHT_OPTIONS})
+  target_precompile_headers(dp_program_headers PRIVATE
+    <CLI/CLI.hpp> <nlohmann/json.hpp> <iostream> <map> <optional> <span> <string> <vector>)
+endif()
+if(DP_WITH_TESTS AND TARGET GTest::gtest)
   add_library(dp_test_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
   target_link_libraries(dp_test_headers PRIVATE dp_options GTest::gmock GTest::gtest)
   target_compile_options(dp_test_headers PRIVATE ${DP_LIGHT_OPTIONS})

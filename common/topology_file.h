@@ -39,6 +39,7 @@
 #include <string_view>
 
 #include "common/topology.h"
+#include "common/topology_text.h"
 
 namespace doppler {
 
@@ -47,10 +48,6 @@ Topology parse_topology(std::string_view text, const std::string& file);
 
 // Reads a file; "-" is standard input. Also throws what read_text_file() throws.
 Topology load_topology(const std::string& path);
-
-// The topology as a file that parse_topology() takes back exactly (same content hash), one entry a
-// device and a link.
-std::string format_topology(const Topology& topology);
 
 }  // namespace doppler
 

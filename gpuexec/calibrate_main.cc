@@ -20,6 +20,7 @@
 #include "common/topology_file.h"
 #include "gpuexec/backend_factory.h"
 #include "gpuexec/calibration.h"
+#include "gpuexec/poisoned_exit.h"
 #include "gpuexec/skeleton_topology.h"
 #include "gpuexec/statistics.h"
 #include "sim/simulation_flags.h"
@@ -185,5 +186,7 @@ int calibrate_main(int argc, char** argv) {
 }  // namespace doppler
 
 int main(int argc, char** argv) {
-  return doppler::run_program(argc, argv, doppler::calibrate_main);
+  return doppler::run_program(argc, argv, [](int count, char** values) {
+    return doppler::with_poisoned_exit_code([&] { return doppler::calibrate_main(count, values); });
+  });
 }

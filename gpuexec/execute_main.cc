@@ -22,6 +22,7 @@
 #include "gpuexec/backend_factory.h"
 #include "gpuexec/graph_runner.h"
 #include "gpuexec/measurement.h"
+#include "gpuexec/poisoned_exit.h"
 #include "sim/explain.h"
 #include "sim/simulation_flags.h"
 #include "sim/trace.h"
@@ -321,17 +322,14 @@ int execute_main(int argc, char** argv) {
   options.seed = flags.seed;
   GraphRunner runner(costs, topology, options,
                      make_backend(flags.backend, costs, topology, options.contention));
-  try {
-    return flags.assignment.empty() ? execute_many(flags, runner) : execute_one(flags, runner);
-  } catch (const PoisonedError& error) {
-    std::cerr << "doppler execute: " << error.what() << "\n";
-    return kPoisonedExitCode;
-  }
+  return flags.assignment.empty() ? execute_many(flags, runner) : execute_one(flags, runner);
 }
 
 }  // namespace
 }  // namespace doppler
 
 int main(int argc, char** argv) {
-  return doppler::run_program(argc, argv, doppler::execute_main);
+  return doppler::run_program(argc, argv, [](int count, char** values) {
+    return doppler::with_poisoned_exit_code([&] { return doppler::execute_main(count, values); });
+  });
 }

@@ -19,6 +19,7 @@
 #include "gpuexec/fidelity.h"
 #include "gpuexec/graph_runner.h"
 #include "gpuexec/measurement.h"
+#include "gpuexec/poisoned_exit.h"
 #include "gpuexec/spread_assignments.h"
 #include "sim/physical_simulator.h"
 #include "sim/simulation_flags.h"
@@ -156,5 +157,7 @@ int fidelity_main(int argc, char** argv) {
 }  // namespace doppler
 
 int main(int argc, char** argv) {
-  return doppler::run_program(argc, argv, doppler::fidelity_main);
+  return doppler::run_program(argc, argv, [](int count, char** values) {
+    return doppler::with_poisoned_exit_code([&] { return doppler::fidelity_main(count, values); });
+  });
 }

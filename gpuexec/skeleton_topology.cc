@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/error.h"
+
 #ifdef DP_HAVE_CUDA
 #include "gpuexec/cuda_backend.h"
 #endif
@@ -33,7 +35,11 @@ Topology skeleton_topology(const std::string& backend, int devices) {
 
 int default_device_count(const std::string& backend) {
 #ifdef DP_HAVE_CUDA
-  if (backend == "cuda") return cuda_gpu_count();
+  if (backend == "cuda") {
+    const int count = cuda_gpu_count();
+    if (count == 0) throw SystemError("cuda: no GPU that this process may use; look at nvidia-smi");
+    return count;
+  }
 #endif
   static_cast<void>(backend);
   return 2;

@@ -180,7 +180,7 @@ class Analysis(unittest.TestCase):
             self.assertEqual(figure.read_bytes()[:4], b"\x89PNG")
             points.write_text("a,b\n1,2\n")
             done = program("plot_fidelity.py", points, "-o", figure)
-            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(done.returncode, 2)
             self.assertIn("points.csv:1: expected the columns", done.stderr)
 
 

@@ -1,0 +1,25 @@
+// The exit code of programs whose backend is beyond use, so that whoever started them can tell that
+// a new process may work.
+#ifndef DOPPLER_GPUEXEC_POISONED_EXIT_H_
+#define DOPPLER_GPUEXEC_POISONED_EXIT_H_
+
+#include <cstdio>
+
+#include "gpuexec/backend.h"
+
+namespace doppler {
+
+// What `program` returns; kPoisonedExitCode, with a line on stderr, where it throws PoisonedError.
+template <typename Program>
+int with_poisoned_exit_code(const Program& program) {
+  try {
+    return program();
+  } catch (const PoisonedError& error) {
+    std::fprintf(stderr, "doppler: %s\n", error.what());
+    return kPoisonedExitCode;
+  }
+}
+
+}  // namespace doppler
+
+#endif  // DOPPLER_GPUEXEC_POISONED_EXIT_H_
