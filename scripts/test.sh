@@ -6,5 +6,10 @@ cd "$(dirname "$0")/.."
 
 # Slurm for tests/cluster, which start one of their own; its other users have theirs already.
 scripts/install_packages.sh slurm-wlm munge
+if [ -x /usr/local/cuda/bin/nvcc ] || command -v nvcc >/dev/null; then
+  echo "CUDA code: compiled; its tests are skipped where there is no GPU"
+else
+  echo "CUDA code: skipped, there is no nvcc"
+fi
 scripts/build.sh release
 ctest --preset release --timeout 600 "$@"
