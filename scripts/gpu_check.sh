@@ -35,7 +35,7 @@ else
 fi
 cmake -S . -B "$build" -DDP_GPUEXEC_ALONE=ON -DDP_WITH_OPENBLAS=OFF -DDP_WERROR=OFF -DDP_ARCH=native \
   -DCMAKE_BUILD_TYPE=Release "${cuda[@]}" >"$folder/configure.txt"
-cmake --build "$build" --parallel >"$folder/build.txt"
+cmake --build "$build" --parallel "$(nproc)" >"$folder/build.txt"
 program="$build/tests/doppler-gpu-check"
 
 code=0
