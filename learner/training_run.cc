@@ -165,8 +165,9 @@ RunOutcome TrainingRun::run(TicketDesk& desk) {
     desk.poll(kPollTimeout);
     surroundings_.tend();
     for (const std::string& event : desk.take_events()) log_warning("{}", event);
-    if (auto ready = batches_->take(update_)) train(std::move(*ready));
-    log_stale();
+    auto ready = batches_->take(update_);
+    log_stale();  // before a checkpoint that counts them
+    if (ready) train(std::move(*ready));
     if (surroundings_.stop_requested()) {
       outcome = RunOutcome::kStoppedEarly;
       break;
