@@ -242,9 +242,9 @@ void HeadGradient::replay_select(const Trajectory& trajectory, std::size_t step,
   statistics.select_log_probability +=
       static_cast<double>(select_head.log_probability(trajectory.operations[step], sum));
   if (candidates.size() == 1) return;  // no decision, no gradient
-  const auto per_total = static_cast<float>(1.0 / sum.total);
   for (std::size_t c = 0; c < candidates.size(); ++c) {
-    probabilities_[c] = static_cast<float>(select_head.weight(candidates[c], sum)) * per_total;
+    // Weights may lie far below what a float holds, their shares do not.
+    probabilities_[c] = static_cast<float>(select_head.weight(candidates[c], sum) / sum.total);
   }
   select_gradient(
       trajectory, step, term,

@@ -288,7 +288,12 @@ class TicketPlayerTest : public ::testing::Test {
   TicketPlayer player(std::optional<Plan> plan = {}, PlayerSettings settings = {}) {
     settings.run_seed = 11;
     settings.worker_number = 6;
-    return {settings, {PlayableGraph{costs_.get(), &levels_, simulator_.get(), std::move(plan)}}};
+    return {settings,
+            {PlayableGraph{.costs = costs_.get(),
+                           .levels = &levels_,
+                           .executor = simulator_.get(),
+                           .real_executor = {},
+                           .teacher_plan = std::move(plan)}}};
   }
 
   std::unique_ptr<Graph> graph_;

@@ -125,6 +125,28 @@ TEST_F(HeadGradientTest, RatiosThatOverflowAddNothing) {
   }
 }
 
+// Scores of the graph far apart, so that weights against the largest of them are below what a float
+// holds: gradients depend on differences between candidates alone, and stay as they are where one
+// operation that never competes gets a far larger score.
+TEST_F(HeadGradientTest, ScoresFarApartKeepTheGradientFinite) {
+  for (float score : {200.0F, 2000.0F}) {
+    WeightSnapshot snapshot = snapshot_;
+    std::vector<float>& scores = snapshot.tables[0].select_scores;
+    scores[trajectory_.operations.front().index()] += score;
+    const SelectHead head(scores);
+    HeadGradient gradient = make();
+    HeadGradients gradients;
+    gradients.reset(kShape, graph_->operation_count());
+    const auto replay =
+        gradient.add(trajectory_, snapshot.tables[0], snapshot.weights, head,
+                     {.advantage = 1.0F, .entropy_weight = 0.1F, .clip_ratio = 0.2F}, gradients);
+    ASSERT_TRUE(replay);
+    EXPECT_TRUE(std::isfinite(replay->select_entropy));
+    EXPECT_GT(replay->select_entropy, 0.1);
+    for (float value : gradients.tables.select_scores) EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
 TEST_F(HeadGradientTest, ImitationOfTheCriticalPathMatchesFiniteDifferences) {
   check({.kind = LossKind::kImitation, .teacher = Teacher::kCriticalPath});
 }
