@@ -5,7 +5,7 @@
 
 For each number N of evaluations and each seed: a run of the configuration with N evaluations in all (imitation, episodes
 and refinement), and `doppler baseline --algorithm local-search` with N. A share of N (--refine-share) refines, the rest
-are episodes. Prints the median over the seeds of the policy's best sample, of the refined placement and of local search,
+are episodes; a run needs at least one batch of them. Prints the median over the seeds of the policy's best sample, of the refined placement and of local search,
 and how far learning is below (-) or above (+) search. Runs that are there already are not made again; OUTPUT/results.json
 holds all numbers. Needs no display. Exit code 2: bad input, or a run failed.
 """
@@ -34,7 +34,9 @@ def run(command):
 def episodes_of(evaluations, options):
     """(imitation, simulation, refinement); whole batches of episodes, and what is left refines."""
     batch = options.batch
-    episodes = int(evaluations * (1 - options.refine_share)) // batch * batch
+    share = options.refine_share if options.refine_share is not None else (0.5 if evaluations >= 5000 else 0.9)
+    episodes = int(evaluations * (1 - share)) // batch * batch
+    episodes = max(episodes, batch)
     imitation = min(options.imitation, episodes // 4 // batch * batch)
     return imitation, episodes - imitation, evaluations - episodes
 
@@ -71,7 +73,7 @@ def parse_arguments():
     parser.add_argument("--machine", default="--reference --devices 4", help="flags of doppler baseline that say what it runs on, as the configuration does")
     parser.add_argument("--evaluations", default="100,300,1000,3000,10000,30000", help="numbers, separated by commas (at least 64)")
     parser.add_argument("--seeds", default="1,2,3,4,5")
-    parser.add_argument("--refine-share", type=float, default=0.5, help="share of the evaluations that refine")
+    parser.add_argument("--refine-share", type=float, help="share of the evaluations that refine (default: half of 5,000 and more, nine tenths of fewer, from which a new policy learns too little)")
     parser.add_argument("--imitation", type=int, default=256, help="episodes of imitation at most; never more than a quarter of the episodes")
     parser.add_argument("--batch", type=int, default=16, help="episodes of a batch")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change the configuration")
@@ -85,7 +87,7 @@ def parse_arguments():
         options.seeds = [int(text) for text in options.seeds.split(",")]
     except ValueError as error:
         fail(f"--evaluations, --seeds: {error}; give whole numbers separated by commas")
-    if min(options.evaluations) < 4 * options.batch or not 0 <= options.refine_share < 1:
+    if min(options.evaluations) < 4 * options.batch or not 0 <= (options.refine_share or 0) < 1:
         fail(f"--evaluations must be at least {4 * options.batch}, four batches, and --refine-share in [0, 1)")
     options.output.mkdir(parents=True, exist_ok=True)
     return options

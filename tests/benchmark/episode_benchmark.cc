@@ -30,7 +30,11 @@ struct Setting {
         levels(compute_levels(costs)),
         simulator(costs),
         snapshot(test::random_snapshot(g.operation_count(), kShape, 1)),
-        player({}, {PlayableGraph{&costs, &levels, &simulator, {}}}) {
+        player({}, {PlayableGraph{.costs = &costs,
+                                .levels = &levels,
+                                .executor = &simulator,
+                                .real_executor = {},
+                                .teacher_plan = {}}}) {
     ticket.weight_version = snapshot.version;
     ticket.count = kGroupEpisodes;
   }

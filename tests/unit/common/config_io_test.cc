@@ -171,7 +171,6 @@ TEST(ConfigIo, RulesBetweenKeysNameThem) {
       {{"stages.simulation.episodes=0"}, "stages.simulation.episodes: is 0"},
       {{"run.budget_seconds=1", "stages.imitation.share_of_seconds=0"},
        "stages.imitation.share_of_seconds: is 0"},
-      {{"run.budget_seconds=1", "stages.imitation.share_of_seconds=1"}, "more than 1"},
       {{"stages.simulation.learning_rate_start=0"}, "learning_rate_start: is 0"},
       {{"stages.simulation.learning_rate_end=1"}, "learning_rate_end: is above"},
       {{"learner.batch_episodes=12", "learner.group_episodes=8"}, "must be a multiple"},

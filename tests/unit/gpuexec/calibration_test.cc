@@ -79,8 +79,8 @@ TEST(Fidelity, OfEmulatedMachinesRanksLikeTheSimulator) {
     const Graph graph = generate_workload("random-layered", workload);
     double flops = 0;
     for (const Operation& operation : graph.operations()) flops += operation.flops;
-    // All work together takes 30 ms on one device.
-    const Topology topology = test::small_machine(devices, 0.03e12 / flops, true);
+    // All work together takes 60 ms on one device.
+    const Topology topology = test::small_machine(devices, 0.06e12 / flops, true);
     const CostTable costs = CostTable::physical(graph, topology);
     PhysicalOptions options;
     options.contention = contention;
@@ -93,23 +93,29 @@ TEST(Fidelity, OfEmulatedMachinesRanksLikeTheSimulator) {
         costs, topology, options,
         std::make_unique<EmulatedBackend>(costs, topology, contention, EmulatedOptions()));
     // The least of some runs: a busy machine delays many by milliseconds, which is not the
-    // executor's doing.
+    // executor's doing. On a very busy one it takes more of them.
     std::vector<FidelityPoint> points;
     for (const SpreadAssignment& assignment : assignments) {
-      ASSERT_TRUE(runner.load(assignment.assignment).empty());
-      double least = 1e9;
-      for (int i = 0; i < 20 && least > 1.02 * assignment.simulated.seconds(); ++i) {
-        const auto makespan = runner.run({}, kTimeout);
-        ASSERT_TRUE(makespan.has_value());
-        least = std::min(least, makespan->seconds());
-      }
       points.push_back({.simulated_seconds = assignment.simulated.seconds(),
-                        .measured_seconds = least,
+                        .measured_seconds = 1e9,
                         .low_seconds = 0,
                         .high_seconds = 0,
                         .disturbed = false});
     }
-    const FidelityReport report = judge_fidelity(points);
+    FidelityReport report;
+    for (int round = 0; round < 20 && report.spearman < 0.98; ++round) {
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        double& least = points[i].measured_seconds;
+        if (least <= 1.02 * points[i].simulated_seconds) continue;
+        ASSERT_TRUE(runner.load(assignments[i].assignment).empty());
+        for (int run = 0; run < 5 && least > 1.02 * points[i].simulated_seconds; ++run) {
+          const auto makespan = runner.run({}, kTimeout);
+          ASSERT_TRUE(makespan.has_value());
+          least = std::min(least, makespan->seconds());
+        }
+      }
+      report = judge_fidelity(points);
+    }
     EXPECT_GE(report.spearman, 0.98) << devices << " devices";
   }
 }
