@@ -36,6 +36,7 @@ constexpr std::array kVerbs = {
     Verb{"calibrate", "measure a machine and write the topology that simulates it",
          "doppler-calibrate", nullptr},
     Verb{"fidelity", "compare simulated with measured makespans", "doppler-fidelity", nullptr},
+    Verb{"search", "search for a placement by measured runs", "doppler-search", nullptr},
     Verb{"graph", "check, show or generate a graph", "doppler-graph", nullptr},
     Verb{"topology", "check, show or import the description of a machine", "doppler-topology",
          nullptr},

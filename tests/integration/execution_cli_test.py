@@ -136,6 +136,20 @@ class ExecutionTest(unittest.TestCase):
         self.assertLess(report["median_error"], 0.05)
         self.assertEqual(points.read_text().count("\n"), 5)
 
+    def test_search_measures_what_it_tries(self):
+        best = self.path / "best.csv"
+        starts = self.write("starts.csv", "0,0,0,0\n")
+        flags = ("--topology", self.pair, "--backend", "emulated", "--evaluations", 40, "--repeats", 1, "--warmup", 0)
+        result = run("search", self.graph, *flags, "--starts", starts, "-o", best, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual(report["evaluations"], 40)
+        self.assertEqual(best.read_text().strip(), ",".join(map(str, report["assignment"])))
+        # What it says of its best is not less than what the simulator, which the emulated machine obeys, says.
+        result = run("simulate", self.graph, "--topology", self.pair, "--assignments", best, "--json")
+        self.assertGreaterEqual(report["best_seconds"], json.loads(result.stdout)[0]["makespan_seconds"])
+        self.assert_fails(run("search", self.graph, *flags, "--starts", self.write("wrong.csv", "0,9,0,0\n")), BAD_INPUT, "wrong.csv:1:3")
+
     def test_bad_input_is_told_with_its_place(self):
         one = self.write("one.csv", "0,1,1,0\n")
         self.assert_fails(run("calibrate", "--devices", 2, "--topology", self.pair, "-o", "x"), BAD_INPUT, "either --devices")
