@@ -35,7 +35,7 @@ void serve(const MpiSession& session, const HostSetup& setup) {
       session.processor_name() == setup.learner_machine && !setup.local_endpoint.empty();
   const WorkerLaunch launch{.program = sibling_program(worker_program(setup.executes)),
                             .endpoint = local ? setup.local_endpoint : setup.network_endpoint,
-                            .server_key = setup.server_public_key,
+                            .keys = setup.keys,
                             .host = static_cast<std::uint32_t>(session.rank()),
                             .run_token = setup.run_token,
                             .weights_descriptor = weights.descriptor()};

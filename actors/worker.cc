@@ -20,14 +20,17 @@ constexpr milliseconds kBeatPeriod(1000);
 // off.
 constexpr milliseconds kWeightsTimeout(60000);
 
+constexpr auto kNeverGivesUp = [] { return false; };
+
 // Tries for up to `timeout` in all; the result of the last try, false or empty when none was good.
-template <typename Try>
-auto keep_trying(WorkerLine& progress, milliseconds timeout, Try&& attempt) {
+template <typename Try, typename GivesUp = decltype(kNeverGivesUp)>
+auto keep_trying(WorkerLine& progress, milliseconds timeout, Try&& attempt,
+                 const GivesUp& gives_up = kNeverGivesUp) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (true) {
     progress.beat();
     auto result = attempt(kBeatPeriod);
-    if (result || std::chrono::steady_clock::now() >= deadline) return result;
+    if (result || gives_up() || std::chrono::steady_clock::now() >= deadline) return result;
   }
 }
 
@@ -42,7 +45,8 @@ Welcome say_hello(const WorkerIdentity& identity, WorkerSocket& socket, WorkerLi
   const Hello hello{.host = identity.host,
                     .worker = identity.worker,
                     .incarnation = identity.incarnation,
-                    .run_token = identity.run_token};
+                    .run_token = identity.run_token,
+                    .machine = identity.machine};
   send(socket, progress, encode(hello), "a hello");
   const auto answer = keep_trying(progress, kWelcomeTimeout,
                                   [&](milliseconds timeout) { return socket.receive(timeout); });
@@ -65,7 +69,8 @@ std::string worker_peer_name(const WorkerIdentity& identity) {
 }
 
 void run_worker(const WorkerIdentity& identity, WorkerSocket& socket, const SharedWeights& weights,
-                WorkerLine& progress, const PlayGroundFactory& make_play_ground) {
+                WorkerLine& progress, const PlayGroundFactory& make_play_ground,
+                const std::function<bool()>& is_leaving) {
   const std::unique_ptr<PlayGround> play_ground =
       make_play_ground(say_hello(identity, socket, progress));
   TicketPlayer& player = play_ground->player();
@@ -73,7 +78,7 @@ void run_worker(const WorkerIdentity& identity, WorkerSocket& socket, const Shar
   send(socket, progress, encode(Credit{kCreditTickets}), "credit");
 
   std::optional<WeightSnapshot> snapshot;
-  while (true) {
+  while (!is_leaving()) {
     progress.beat();
     const auto message = socket.receive(kBeatPeriod);
     if (!message) continue;
@@ -85,10 +90,14 @@ void run_worker(const WorkerIdentity& identity, WorkerSocket& socket, const Shar
                        : ticket->weight_version;
     const bool at_hand = snapshot && snapshot->version == wanted;
     if (!at_hand) {
-      const auto bytes = keep_trying(progress, kWeightsTimeout, [&](milliseconds timeout) {
-        return ticket->newest ? weights.wait_for_newest(ticket->weight_version, timeout)
-                              : weights.wait_for(ticket->weight_version, timeout);
-      });
+      const auto bytes = keep_trying(
+          progress, kWeightsTimeout,
+          [&](milliseconds timeout) {
+            return ticket->newest ? weights.wait_for_newest(ticket->weight_version, timeout)
+                                  : weights.wait_for(ticket->weight_version, timeout);
+          },
+          is_leaving);
+      if (!bytes && is_leaving()) break;
       if (!bytes) {
         throw SystemError("weight version " + std::to_string(ticket->weight_version) +
                           " did not reach this host");
@@ -107,6 +116,7 @@ void run_worker(const WorkerIdentity& identity, WorkerSocket& socket, const Shar
     progress.enter(WorkerPhase::kIdle);
     send(socket, progress, encode(result), "a result");
   }
+  send(socket, progress, encode(Leave{}), "a farewell");
 }
 
 }  // namespace doppler

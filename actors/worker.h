@@ -21,6 +21,7 @@ struct WorkerIdentity {
   std::uint32_t worker = 0;
   std::uint32_t incarnation = 0;
   std::uint64_t run_token = 0;
+  std::string machine;  // for people
 };
 
 // Routing id on the learner's socket; a later incarnation has another.
@@ -35,11 +36,13 @@ class PlayGround {
 };
 using PlayGroundFactory = std::function<std::unique_ptr<PlayGround>(Welcome welcome)>;
 
-// Returns when the learner says goodbye. Raises its progress with every episode, and every second
-// or faster whatever it waits for. Throws SystemError when the learner cannot be reached or
-// falls silent before the welcome, ConfigError when it refuses this worker.
+// Returns when the learner says goodbye, or, once `is_leaving` says so, as soon as what is being
+// played has been sent; what else it holds is left to others then. Raises its progress with every
+// episode, and every second or faster whatever it waits for. Throws SystemError when the learner
+// cannot be reached or falls silent before the welcome, ConfigError when it refuses this worker.
 void run_worker(const WorkerIdentity& identity, WorkerSocket& socket, const SharedWeights& weights,
-                WorkerLine& progress, const PlayGroundFactory& make_play_ground);
+                WorkerLine& progress, const PlayGroundFactory& make_play_ground,
+                const std::function<bool()>& is_leaving);
 
 }  // namespace doppler
 

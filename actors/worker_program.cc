@@ -1,5 +1,6 @@
 #include "actors/worker_program.h"
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
@@ -26,6 +27,22 @@ namespace {
 void follow_parent(int parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (parent > 0 && getppid() != parent) std::_Exit(static_cast<int>(ExitCode::kEnvironment));
+}
+
+volatile std::sig_atomic_t leaving = 0;
+
+// Without SA_RESTART: it interrupts waiting.
+void leave_on(int number) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { leaving = 1; };
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, nullptr);
+}
+
+std::string machine_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
 }
 
 // Simulators for all graphs, and for real stages what measures, made when it is first needed.
@@ -90,7 +107,7 @@ int run_worker_program(int argc, char** argv, const RealExecutorFactory& make_re
   std::string endpoint;
   int parent = 0;
   app.add_option("--endpoint", endpoint, "where the learner listens")->required();
-  app.add_option("--host", identity.host, "MPI rank of the host");
+  app.add_option("--host", identity.host, "number of the host");
   app.add_option("--worker", identity.worker, "number on its host");
   app.add_option("--incarnation", identity.incarnation, "how often it was restarted");
   app.add_option("--run-token", identity.run_token, "of the run that it belongs to");
@@ -99,19 +116,24 @@ int run_worker_program(int argc, char** argv, const RealExecutorFactory& make_re
   follow_parent(parent);
   // A request to stop that a launcher sends to all processes of a node is the learner's to answer.
   std::signal(SIGUSR1, SIG_IGN);
+  leave_on(SIGTERM);
+  identity.machine = machine_name();
 
-  const char* key = std::getenv(kServerKeyVariable);
+  const char* key = std::getenv(kRunKeysVariable);
   if (key == nullptr) {
-    throw ConfigError(std::string(kServerKeyVariable) +
+    throw ConfigError(std::string(kRunKeysVariable) +
                       " is not set; workers are started by doppler train");
   }
   const SharedWeights weights = SharedWeights::attach(kWeightsDescriptor);
   const WorkerProgress progress = WorkerProgress::attach(kProgressDescriptor);
   WorkerLine& line = progress.line(identity.worker);
-  WorkerSocket socket(endpoint, worker_peer_name(identity), key);
-  run_worker(identity, socket, weights, line, [&](Welcome welcome) {
-    return std::make_unique<WorkerPlayGround>(std::move(welcome), line, make_real);
-  });
+  WorkerSocket socket(endpoint, worker_peer_name(identity), parse_client_keys(key));
+  run_worker(
+      identity, socket, weights, line,
+      [&](Welcome welcome) {
+        return std::make_unique<WorkerPlayGround>(std::move(welcome), line, make_real);
+      },
+      [] { return leaving != 0; });
   return static_cast<int>(ExitCode::kDone);
 }
 

@@ -4,6 +4,7 @@
 
 #include <zmq.hpp>
 
+#include "common/channel_guard.h"
 #include "common/error.h"
 
 namespace doppler {
@@ -18,11 +19,11 @@ constexpr int kHeartbeatTimeoutMilliseconds = 60000;  // a large message may hol
   throw SystemError(call + ": " + error.what());
 }
 
-void set_common_options(zmq::socket_t& socket) {
+void set_common_options(zmq::socket_t& socket, std::int64_t largest_message_bytes) {
   socket.set(zmq::sockopt::linger, kLingerMilliseconds);
   socket.set(zmq::sockopt::sndhwm, kQueueLimitMessages);
   socket.set(zmq::sockopt::rcvhwm, kQueueLimitMessages);
-  socket.set(zmq::sockopt::maxmsgsize, kLargestMessageBytes);
+  socket.set(zmq::sockopt::maxmsgsize, largest_message_bytes);
   socket.set(zmq::sockopt::heartbeat_ivl, kHeartbeatMilliseconds);
   socket.set(zmq::sockopt::heartbeat_timeout, kHeartbeatTimeoutMilliseconds);
 }
@@ -54,20 +55,45 @@ CurveKeys make_curve_keys() {
   return {public_key.data(), secret_key.data()};
 }
 
+ServerKeys make_server_keys() {
+  return {make_curve_keys(), make_curve_keys()};
+}
+
+std::string ClientKeys::text() const {
+  return server_public_key + client.public_key + client.secret_key;
+}
+
+ClientKeys parse_client_keys(const std::string& text) {
+  constexpr std::size_t kKey = 40;
+  if (text.size() != 3 * kKey) {
+    throw ConfigError("the keys of the run are damaged; they are 120 characters, these " +
+                      std::to_string(text.size()));
+  }
+  return {text.substr(0, kKey), {text.substr(kKey, kKey), text.substr(2 * kKey)}};
+}
+
 struct LearnerSocket::Impl {
   zmq::context_t context{1};
   zmq::socket_t socket{context, zmq::socket_type::router};
+  std::unique_ptr<ChannelGuard> guard;
   std::vector<std::string> endpoints;
 };
 
-LearnerSocket::LearnerSocket(const std::vector<std::string>& endpoints, const CurveKeys& keys)
+LearnerSocket::LearnerSocket(const std::vector<std::string>& endpoints, const ServerKeys& keys,
+                             std::int64_t largest_message_bytes)
     : impl_(std::make_unique<Impl>()) {
   zmq::socket_t& socket = impl_->socket;
-  set_common_options(socket);
+  set_common_options(socket, largest_message_bytes);
+  socket.set(zmq::sockopt::handshake_ivl, static_cast<int>(ChannelGuard::kHandshakeLimit.count()));
   socket.set(zmq::sockopt::router_mandatory, true);
   socket.set(zmq::sockopt::router_handover, true);
   socket.set(zmq::sockopt::curve_server, true);
-  socket.set(zmq::sockopt::curve_secretkey, keys.secret_key);
+  socket.set(zmq::sockopt::curve_secretkey, keys.server.secret_key);
+  try {
+    impl_->guard = std::make_unique<ChannelGuard>(impl_->context, socket, keys.client.public_key);
+  } catch (const zmq::error_t& error) {
+    raise("zmq_socket_monitor", error);
+  }
   for (const std::string& endpoint : endpoints) {
     try {
       socket.bind(endpoint);
@@ -82,6 +108,10 @@ LearnerSocket::~LearnerSocket() = default;
 
 const std::vector<std::string>& LearnerSocket::endpoints() const {
   return impl_->endpoints;
+}
+
+std::uint64_t LearnerSocket::refused_connections() const {
+  return impl_->guard->refused();
 }
 
 std::optional<IncomingMessage> LearnerSocket::receive(std::chrono::milliseconds timeout) {
@@ -132,17 +162,16 @@ struct WorkerSocket::Impl {
 };
 
 WorkerSocket::WorkerSocket(const std::string& endpoint, const std::string& identity,
-                           const std::string& server_public_key)
+                           const ClientKeys& keys)
     : impl_(std::make_unique<Impl>()) {
   zmq::socket_t& socket = impl_->socket;
-  set_common_options(socket);
+  set_common_options(socket, kLargestMessageBytes);
   socket.set(zmq::sockopt::immediate, true);
   socket.set(zmq::sockopt::routing_id, identity);
-  const CurveKeys own = make_curve_keys();
   try {
-    socket.set(zmq::sockopt::curve_serverkey, server_public_key);
-    socket.set(zmq::sockopt::curve_publickey, own.public_key);
-    socket.set(zmq::sockopt::curve_secretkey, own.secret_key);
+    socket.set(zmq::sockopt::curve_serverkey, keys.server_public_key);
+    socket.set(zmq::sockopt::curve_publickey, keys.client.public_key);
+    socket.set(zmq::sockopt::curve_secretkey, keys.client.secret_key);
     socket.connect(endpoint);
   } catch (const zmq::error_t& error) {
     raise("zmq_connect(" + endpoint + ")", error);

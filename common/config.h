@@ -27,6 +27,8 @@ enum class SelectPolicy { kLearned, kCriticalPath, kJoint };
 // before (as GDP does); for the number of devices that it was trained with.
 enum class PlacePolicy { kLearned, kEarliestStart, kOnePass };
 enum class Transport { kAuto, kIpc, kTcp };
+// Who may take part in a run while it goes on: processes of the learner's machine, or of any.
+enum class JoinFrom { kMachine, kNetwork };
 
 struct RunConfig {
   std::string name = "run";
@@ -149,6 +151,7 @@ struct ArchiveConfig {
 struct NetworkConfig {
   Transport transport =
       Transport::kAuto;  // kAuto: ipc for workers on the learner's machine, tcp for others
+  JoinFrom join = JoinFrom::kMachine;  // with `doppler actor --join`
 };
 
 struct Config {

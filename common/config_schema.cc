@@ -337,6 +337,7 @@ std::vector<ConfigKey> make_keys() {
     DP_KEY(archive.decisions_per_second, Number{-1, 1e9}, "trajectories", "complete ones at most this often, improvements always; below 0: all"),
     DP_KEY(archive.segment_rows, Integer{1}, "episodes", "in one archive file before the next begins"),
 
+    DP_KEY(network.join, Choice{{"machine", "network"}}, "", "from where `doppler actor --join` may take part: the learner's machine, or any that sees the run's folder; network listens on a tcp port, open to holders of the run's keys alone"),
     DP_KEY(network.transport, Choice{{"auto", "ipc", "tcp"}}, "", "between workers and learner; auto: ipc on the learner's machine, tcp elsewhere"),
   };
   keys.insert(keys.end(), rest.begin(), rest.end());

@@ -28,6 +28,7 @@ struct Verb {
 constexpr std::array kVerbs = {
     Verb{"train", "learn to place a graph, as a configuration file says", "doppler-train", nullptr},
     Verb{"resume", "go on with a run that was stopped", "doppler-train", "resume"},
+    Verb{"actor", "take part in a run while it goes on", "doppler-actor", nullptr},
     Verb{"assign", "place a graph by a trained policy", "doppler-assign", nullptr},
     Verb{"baseline", "cost the classical schedulers on a graph", "doppler-baseline", nullptr},
     Verb{"simulate", "cost given assignments of a graph", "doppler-simulate", nullptr},

@@ -9,7 +9,7 @@ std::vector<std::byte> encode(const HostSetup& setup) {
   writer.put_text(setup.learner_machine);
   writer.put_text(setup.local_endpoint);
   writer.put_text(setup.network_endpoint);
-  writer.put_text(setup.server_public_key);
+  writer.put_text(setup.keys);
   writer.put(setup.run_token);
   writer.put(setup.workers);
   writer.put(setup.slot_count);
@@ -24,7 +24,7 @@ std::optional<HostSetup> decode_host_setup(std::span<const std::byte> bytes) {
   setup.learner_machine = reader.get_text();
   setup.local_endpoint = reader.get_text();
   setup.network_endpoint = reader.get_text();
-  setup.server_public_key = reader.get_text();
+  setup.keys = reader.get_text();
   setup.run_token = reader.get<std::uint64_t>();
   setup.workers = reader.get<std::uint32_t>();
   setup.slot_count = reader.get<std::uint64_t>();

@@ -15,7 +15,7 @@ struct HostSetup {
   std::string learner_machine;   // where the local endpoint can be reached
   std::string local_endpoint;    // "ipc://..."; empty: none
   std::string network_endpoint;  // "tcp://..."; empty: none
-  std::string server_public_key;
+  std::string keys;              // ClientKeys, as text
   std::uint64_t run_token = 0;
   std::uint32_t workers = 0;     // processes per host; 0: one per core
   std::uint64_t slot_count = 0;  // of SharedWeights

@@ -86,7 +86,7 @@ std::optional<MessageKind> message_kind(std::span<const std::byte> bytes) {
   if (bytes.empty()) return std::nullopt;
   const auto raw = static_cast<std::uint8_t>(bytes[0]);
   if (raw < static_cast<std::uint8_t>(MessageKind::kHello) ||
-      raw > static_cast<std::uint8_t>(MessageKind::kGoodbye)) {
+      raw > static_cast<std::uint8_t>(MessageKind::kNothingNewer)) {
     return std::nullopt;
   }
   return static_cast<MessageKind>(raw);
@@ -99,6 +99,7 @@ std::vector<std::byte> encode(const Hello& message) {
   writer.put(message.worker);
   writer.put(message.incarnation);
   writer.put(message.run_token);
+  writer.put_text(message.machine);
   return writer.take();
 }
 
@@ -111,6 +112,7 @@ std::optional<Hello> decode_hello(std::span<const std::byte> bytes) {
   message.worker = reader->get<std::uint32_t>();
   message.incarnation = reader->get<std::uint32_t>();
   message.run_token = reader->get<std::uint64_t>();
+  message.machine = reader->get_text();
   if (!reader->complete()) return std::nullopt;
   return message;
 }
@@ -295,6 +297,94 @@ std::optional<Result> decode_result(std::span<const std::byte> bytes) {
 
 std::vector<std::byte> encode(const Goodbye& /*message*/) {
   return begin(MessageKind::kGoodbye).take();
+}
+
+std::vector<std::byte> encode(const Leave& /*message*/) {
+  return begin(MessageKind::kLeave).take();
+}
+
+std::vector<std::byte> encode(const NothingNewer& /*message*/) {
+  return begin(MessageKind::kNothingNewer).take();
+}
+
+std::vector<std::byte> encode(const Join& message) {
+  ByteWriter writer = begin(MessageKind::kJoin);
+  writer.put(message.protocol);
+  writer.put(message.run_token);
+  writer.put_text(message.machine);
+  writer.put(message.workers);
+  return writer.take();
+}
+
+std::optional<Join> decode_join(std::span<const std::byte> bytes) {
+  auto reader = open(bytes, MessageKind::kJoin);
+  if (!reader) return std::nullopt;
+  Join message;
+  message.protocol = reader->get<std::uint32_t>();
+  message.run_token = reader->get<std::uint64_t>();
+  message.machine = reader->get_text();
+  message.workers = reader->get<std::uint32_t>();
+  if (!reader->complete()) return std::nullopt;
+  return message;
+}
+
+std::vector<std::byte> encode(const Joined& message) {
+  ByteWriter writer = begin(MessageKind::kJoined);
+  writer.put(message.host);
+  writer.put(message.slot_count);
+  writer.put(message.slot_capacity_bytes);
+  writer.put(static_cast<std::uint8_t>(message.executes));
+  return writer.take();
+}
+
+std::optional<Joined> decode_joined(std::span<const std::byte> bytes) {
+  auto reader = open(bytes, MessageKind::kJoined);
+  if (!reader) return std::nullopt;
+  Joined message;
+  message.host = reader->get<std::uint32_t>();
+  message.slot_count = reader->get<std::uint64_t>();
+  message.slot_capacity_bytes = reader->get<std::uint64_t>();
+  message.executes = reader->get<std::uint8_t>() != 0;
+  if (!reader->complete()) return std::nullopt;
+  return message;
+}
+
+std::vector<std::byte> encode(const WeightsWanted& message) {
+  ByteWriter writer = begin(MessageKind::kWeightsWanted);
+  writer.put(static_cast<std::uint8_t>(message.have.has_value()));
+  writer.put(message.have.value_or(0));
+  return writer.take();
+}
+
+std::optional<WeightsWanted> decode_weights_wanted(std::span<const std::byte> bytes) {
+  auto reader = open(bytes, MessageKind::kWeightsWanted);
+  if (!reader) return std::nullopt;
+  WeightsWanted message;
+  const bool has = reader->get<std::uint8_t>() != 0;
+  const auto version = reader->get<std::uint64_t>();
+  if (has) message.have = version;
+  if (!reader->complete()) return std::nullopt;
+  return message;
+}
+
+std::vector<std::byte> encode_weights_message(std::uint64_t version,
+                                              std::span<const std::byte> snapshot) {
+  ByteWriter writer = begin(MessageKind::kWeights);
+  writer.put(version);
+  writer.put_array(snapshot);
+  return writer.take();
+}
+
+std::optional<WeightsMessage> decode_weights_message(std::span<const std::byte> bytes) {
+  constexpr std::size_t kPrefix = 1 + 2 * sizeof(std::uint64_t);  // kind, version, size
+  auto reader = open(bytes, MessageKind::kWeights);
+  if (!reader) return std::nullopt;
+  WeightsMessage message;
+  message.version = reader->get<std::uint64_t>();
+  const auto size = reader->get<std::uint64_t>();
+  if (!reader->ok() || size != reader->rest()) return std::nullopt;
+  message.snapshot = bytes.subspan(kPrefix);
+  return message;
 }
 
 std::uint64_t episode_seed(std::uint64_t run_seed, std::uint64_t episode) {

@@ -8,6 +8,16 @@
 //   learner -> worker    Ticket    play these episodes with that version
 //   worker  -> learner   Result    the trajectories of a ticket
 //   learner -> worker    Goodbye   no more work; exit
+//   worker  -> learner   Leave     I exit; what I still hold is for others
+//
+// And what hosts that join a run while it goes on tell the learner, which has no MPI to them:
+//
+//   host    -> learner   Join            who I am
+//   learner -> host      Joined          your number, and how much of the weights to keep (or
+//   Refusal) host    -> learner   WeightsWanted   the version that I have; at least once a second,
+//   as a sign of life learner -> host      WeightsMessage  a newer one, at once or when there is
+//   one learner -> host      NothingNewer    for now learner -> host      Goodbye         the run
+//   ends host    -> learner   Leave           I exit
 #ifndef DOPPLER_COMMON_MESSAGE_H_
 #define DOPPLER_COMMON_MESSAGE_H_
 
@@ -26,7 +36,7 @@
 
 namespace doppler {
 
-inline constexpr std::uint32_t kProtocolVersion = 5;
+inline constexpr std::uint32_t kProtocolVersion = 6;
 
 enum class MessageKind : std::uint8_t {
   kHello = 1,
@@ -36,14 +46,21 @@ enum class MessageKind : std::uint8_t {
   kTicket = 5,
   kResult = 6,
   kGoodbye = 7,
+  kLeave = 8,
+  kJoin = 9,
+  kJoined = 10,
+  kWeightsWanted = 11,
+  kWeights = 12,
+  kNothingNewer = 13,
 };
 
 struct Hello {
   std::uint32_t protocol = kProtocolVersion;
-  std::uint32_t host = 0;         // MPI rank
+  std::uint32_t host = 0;         // MPI rank, or the number of a host that joined
   std::uint32_t worker = 0;       // on that host
   std::uint32_t incarnation = 0;  // how often the host has restarted it
   std::uint64_t run_token = 0;    // of the run that it was started for
+  std::string machine;            // for people
   bool operator==(const Hello&) const = default;
 };
 
@@ -99,6 +116,30 @@ struct Result {
 };
 
 struct Goodbye {};
+struct Leave {};
+
+struct Join {
+  std::uint32_t protocol = kProtocolVersion;
+  std::uint64_t run_token = 0;
+  std::string machine;
+  std::uint32_t workers = 0;
+  bool operator==(const Join&) const = default;
+};
+
+struct Joined {
+  std::uint32_t host = 0;  // number in the run
+  std::uint64_t slot_count = 0;
+  std::uint64_t slot_capacity_bytes = 0;
+  bool executes = false;  // the run has a real stage
+  bool operator==(const Joined&) const = default;
+};
+
+struct WeightsWanted {
+  std::optional<std::uint64_t> have;
+  bool operator==(const WeightsWanted&) const = default;
+};
+
+struct NothingNewer {};
 
 // The first byte of a message; nullopt for none or an unknown one.
 std::optional<MessageKind> message_kind(std::span<const std::byte> bytes);
@@ -110,6 +151,14 @@ std::vector<std::byte> encode(const Credit& message);
 std::vector<std::byte> encode(const Ticket& message);
 std::vector<std::byte> encode(const Result& message);
 std::vector<std::byte> encode(const Goodbye& message);
+std::vector<std::byte> encode(const Leave& message);
+std::vector<std::byte> encode(const Join& message);
+std::vector<std::byte> encode(const Joined& message);
+std::vector<std::byte> encode(const WeightsWanted& message);
+std::vector<std::byte> encode(const NothingNewer& message);
+// A weight version on its way: `snapshot` is an encoded WeightSnapshot.
+std::vector<std::byte> encode_weights_message(std::uint64_t version,
+                                              std::span<const std::byte> snapshot);
 
 std::optional<Hello> decode_hello(std::span<const std::byte> bytes);
 std::optional<Welcome> decode_welcome(std::span<const std::byte> bytes);
@@ -117,6 +166,14 @@ std::optional<Refusal> decode_refusal(std::span<const std::byte> bytes);
 std::optional<Credit> decode_credit(std::span<const std::byte> bytes);
 std::optional<Ticket> decode_ticket(std::span<const std::byte> bytes);
 std::optional<Result> decode_result(std::span<const std::byte> bytes);
+std::optional<Join> decode_join(std::span<const std::byte> bytes);
+std::optional<Joined> decode_joined(std::span<const std::byte> bytes);
+std::optional<WeightsWanted> decode_weights_wanted(std::span<const std::byte> bytes);
+struct WeightsMessage {
+  std::uint64_t version = 0;
+  std::span<const std::byte> snapshot;  // within the message
+};
+std::optional<WeightsMessage> decode_weights_message(std::span<const std::byte> bytes);
 
 // Episode seeds: whoever knows the run's seed can replay any episode.
 std::uint64_t episode_seed(std::uint64_t run_seed, std::uint64_t episode);

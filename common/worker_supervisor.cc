@@ -28,7 +28,7 @@ constexpr auto kPollInterval = std::chrono::milliseconds(5);
 constexpr std::array<std::string_view, 5> kStrippedPrefixes = {"OMPI_", "PMIX_", "PMI_", "ORTE_",
                                                                "PRTE_"};
 
-std::vector<std::string> worker_environment(const std::string& server_key) {
+std::vector<std::string> worker_environment(const std::string& keys) {
   std::vector<std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
@@ -38,7 +38,7 @@ std::vector<std::string> worker_environment(const std::string& server_key) {
     if (!stripped && !text.starts_with("OMP_NUM_THREADS=")) result.emplace_back(text);
   }
   result.push_back("OMP_NUM_THREADS=1");
-  result.push_back(std::string(kServerKeyVariable) + "=" + server_key);
+  result.push_back(std::string(kRunKeysVariable) + "=" + keys);
   return result;
 }
 
@@ -110,7 +110,7 @@ void WorkerSupervisor::start(std::uint32_t index) {
                                         std::to_string(launch_.run_token),
                                         "--parent",
                                         std::to_string(getpid())};
-  std::vector<std::string> environment = worker_environment(launch_.server_key);
+  std::vector<std::string> environment = worker_environment(launch_.keys);
   const std::vector<char*> argument_pointers = pointers(arguments);
   const std::vector<char*> environment_pointers = pointers(environment);
 

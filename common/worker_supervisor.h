@@ -24,9 +24,9 @@ namespace doppler {
 inline constexpr int kWeightsDescriptor = 3;
 // The descriptor at which it finds the memory that it writes its progress to.
 inline constexpr int kProgressDescriptor = 4;
-// Environment variable that carries the server's public key, which must not stand in a command
-// line.
-inline constexpr const char* kServerKeyVariable = "DOPPLER_SERVER_KEY";
+// Environment variable that carries the keys of the run's clients (channel.h), which must not stand
+// in a command line.
+inline constexpr const char* kRunKeysVariable = "DOPPLER_RUN_KEYS";
 
 // Of those beside this program: with or without real execution, whose libraries a worker that only
 // simulates need not load.
@@ -37,8 +37,8 @@ constexpr const char* worker_program(bool executes) {
 struct WorkerLaunch {
   std::string program;  // path of doppler-worker
   std::string endpoint;
-  std::string server_key;
-  std::uint32_t host = 0;  // MPI rank
+  std::string keys;        // ClientKeys, as text
+  std::uint32_t host = 0;  // number of the host in the run
   std::uint64_t run_token = 0;
   int weights_descriptor = -1;
 };

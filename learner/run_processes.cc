@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "common/host_setup.h"
+#include "common/join_file.h"
 #include "common/log.h"
 #include "common/network_address.h"
 #include "common/program_path.h"
@@ -30,16 +31,23 @@ std::uint64_t random_token() {
 
 RunProcesses::RunProcesses(const Config& config, const RunPlace& place, const WeightStore& store,
                            std::uint32_t local_workers, const SupervisionLimits& limits)
-    : keys_(make_curve_keys()),
+    : run_dir_(place.run_dir),
+      keys_(make_server_keys()),
       token_(random_token()),
       socket_(endpoints(config, place.world_size), keys_),
       weights_(SharedWeights::create(store.slots, store.bytes)),
       hosts_(place.world_size),
+      joined_(socket_, {.first_number = static_cast<std::uint32_t>(place.world_size),
+                        .run_token = token_,
+                        .slot_count = store.slots,
+                        .slot_capacity_bytes = weights_.slot_capacity_bytes(),
+                        .newest_only = config.learner.mode == TrainingMode::kAsynchronous,
+                        .executes = config.stages.real.enabled}),
       // In synchronous mode a ticket names its version, so a host needs all that tickets may name.
       versions_per_host_(config.learner.mode == TrainingMode::kAsynchronous ? 1 : store.slots) {
   HostSetup setup;
   setup.learner_machine = place.machine;
-  setup.server_public_key = keys_.public_key;
+  setup.keys = keys_.for_clients().text();
   setup.run_token = token_;
   setup.workers = static_cast<std::uint32_t>(config.run.workers);
   setup.slot_count = store.slots;
@@ -52,22 +60,33 @@ RunProcesses::RunProcesses(const Config& config, const RunPlace& place, const We
   const WorkerLaunch launch{
       .program = sibling_program(worker_program(config.stages.real.enabled)),
       .endpoint = setup.local_endpoint.empty() ? setup.network_endpoint : setup.local_endpoint,
-      .server_key = keys_.public_key,
+      .keys = setup.keys,
       .host = 0,
       .run_token = token_,
       .weights_descriptor = weights_.descriptor()};
   supervisor_ = std::make_unique<WorkerSupervisor>(launch, local_workers, limits);
+  save_join_file(run_dir_, {.place = this_place(),
+                            .local_endpoint = setup.local_endpoint,
+                            .network_endpoint = setup.network_endpoint,
+                            .keys = setup.keys,
+                            .run_token = token_});
   log_info("learner at {}, {} workers here, {} other hosts", fmt::join(socket_.endpoints(), " "),
            local_workers, hosts_.host_count());
+}
+
+RunProcesses::~RunProcesses() {
+  remove_join_file(run_dir_);
 }
 
 std::vector<std::string> RunProcesses::endpoints(const Config& config, int world_size) const {
   std::vector<std::string> result;
   const Transport transport = config.network.transport;
   if (transport != Transport::kTcp) result.push_back(fmt::format("ipc://@doppler-{:016x}", token_));
-  if (transport == Transport::kTcp) {
+  const bool others = config.network.join == JoinFrom::kNetwork ||
+                      (transport == Transport::kAuto && world_size > 1);
+  if (transport == Transport::kTcp && !others) {
     result.emplace_back("tcp://127.0.0.1:*");
-  } else if (transport == Transport::kAuto && world_size > 1) {
+  } else if (others) {
     result.push_back("tcp://" + network_address().address + ":*");
   }
   return result;
@@ -78,6 +97,7 @@ void RunProcesses::publish(std::uint64_t version, std::span<const std::byte> byt
   if (hosts_.host_count() > 0) {
     hosts_.send_weights(encode_host_weights(version, bytes), versions_per_host_);
   }
+  joined_.publish(version, bytes, Clock::now());
 }
 
 void RunProcesses::tend() {

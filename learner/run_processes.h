@@ -18,6 +18,7 @@
 #include "common/mpi_link.h"
 #include "common/shared_weights.h"
 #include "common/worker_supervisor.h"
+#include "learner/joined_hosts.h"
 
 namespace doppler {
 
@@ -25,6 +26,7 @@ namespace doppler {
 struct RunPlace {
   int world_size = 1;   // MPI ranks, this one among them
   std::string machine;  // the name by which MPI knows it
+  std::string run_dir;  // where the join file is written
 };
 
 // What every node keeps of the weights.
@@ -39,13 +41,19 @@ class RunProcesses {
   // Throws SystemError.
   RunProcesses(const Config& config, const RunPlace& place, const WeightStore& store,
                std::uint32_t local_workers, const SupervisionLimits& limits);
+  // Removes the join file, where it is still this run's.
+  ~RunProcesses();
+  RunProcesses(const RunProcesses&) = delete;
+  RunProcesses& operator=(const RunProcesses&) = delete;
 
   LearnerSocket& socket() { return socket_; }
   // Tells this run from any other.
   std::uint64_t token() const { return token_; }
   std::uint64_t restart_count() const { return supervisor_->restart_count(); }
+  // Hosts that join while the run goes on.
+  JoinedHosts& joined() { return joined_; }
   // Weight versions that a host was not sent, because a newer one overtook them.
-  std::uint64_t conflated_versions() const { return hosts_.conflated(); }
+  std::uint64_t conflated_versions() const { return hosts_.conflated() + joined_.conflated(); }
 
   // A new weight version: to this node's shared memory, and on its way to every host.
   void publish(std::uint64_t version, std::span<const std::byte> bytes);
@@ -57,11 +65,13 @@ class RunProcesses {
  private:
   std::vector<std::string> endpoints(const Config& config, int world_size) const;
 
-  CurveKeys keys_;
+  std::string run_dir_;
+  ServerKeys keys_;
   std::uint64_t token_;
   LearnerSocket socket_;
   SharedWeights weights_;
   HostLinks hosts_;
+  JoinedHosts joined_;
   std::size_t versions_per_host_;  // that may wait for one
   std::unique_ptr<WorkerSupervisor> supervisor_;
   std::chrono::steady_clock::time_point next_supervision_;

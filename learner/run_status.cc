@@ -142,6 +142,64 @@ double progress(const std::vector<Json>& rows, const Json& begin, const char* ke
   return number(rows.back(), key) - number(begin, key);
 }
 
+std::map<std::uint64_t, HostStatus> hosts_of(const Json& row) {
+  std::map<std::uint64_t, HostStatus> hosts;
+  const auto listed = row.find("hosts");
+  if (listed == row.end() || !listed->is_array()) return hosts;
+  for (const Json& item : *listed) {
+    if (!item.is_object()) continue;
+    HostStatus& host = hosts[count(item, "host")];
+    host.host = count(item, "host");
+    host.machine = text(item, "machine");
+    host.workers = count(item, "workers");
+    host.episodes = count(item, "episodes");
+    host.restarts = count(item, "restarts");
+  }
+  return hosts;
+}
+
+void mark_slow_hosts(std::vector<HostStatus>& hosts) {
+  std::vector<double> rates;  // of a worker
+  for (const HostStatus& host : hosts) {
+    if (host.workers == 0 || !host.episodes_per_second) continue;
+    rates.push_back(*host.episodes_per_second / static_cast<double>(host.workers));
+  }
+  if (rates.size() < 2) return;
+  std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2),
+                   rates.end());
+  const double median = rates[rates.size() / 2];
+  for (HostStatus& host : hosts) {
+    host.slow = host.workers > 0 && host.episodes_per_second &&
+                *host.episodes_per_second / static_cast<double>(host.workers) < median / 2;
+  }
+}
+
+// The newest list of them; their rates since the oldest one of this learner within the pace's span.
+void take_hosts(const std::vector<Json>& rows, RunStatus& status) {
+  const Json* newest = nullptr;
+  const Json* oldest = nullptr;
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    if (!row->contains("hosts")) continue;
+    if (newest == nullptr) newest = &*row;
+    const double age = number(*newest, "time_seconds") - number(*row, "time_seconds");
+    if (age > kPaceSeconds) break;
+    oldest = &*row;
+  }
+  if (newest == nullptr) return;
+  const auto before = hosts_of(*oldest);
+  const double seconds = number(*newest, "time_seconds") - number(*oldest, "time_seconds");
+  for (auto& [number_of_host, host] : hosts_of(*newest)) {
+    const auto earlier = before.find(number_of_host);
+    // Of a learner before this one it counted otherwise.
+    if (seconds > 0 && earlier != before.end() && earlier->second.episodes <= host.episodes) {
+      host.episodes_per_second =
+          static_cast<double>(host.episodes - earlier->second.episodes) / seconds;
+    }
+    status.hosts.push_back(std::move(host));
+  }
+  mark_slow_hosts(status.hosts);
+}
+
 void take_rows(const std::vector<Json>& rows, RunStatus& status) {
   for (const Json& row : rows) {
     // What the checkpoint holds of earlier updates is as new.
@@ -185,6 +243,9 @@ void take_rows(const std::vector<Json>& rows, RunStatus& status) {
   if (last.contains("effective_sample_fraction")) {
     status.effective_sample_fraction = number(last, "effective_sample_fraction");
   }
+  take_hosts(rows, status);
+  status.refused_connections = count(last, "refused_connections");
+  status.conflated_versions = count(last, "conflated_versions");
   status.worker_restarts = count(last, "restarts");
   status.reissued_tickets = count(last, "reissued_tickets");
   if (const auto counts = last.find("counts"); counts != last.end() && counts->is_object()) {

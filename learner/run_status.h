@@ -41,6 +41,16 @@ struct GraphStatus {
   std::vector<BaselineStatus> baselines;  // the best first
 };
 
+struct HostStatus {
+  std::uint64_t host = 0;
+  std::string machine;
+  std::uint64_t workers = 0;   // that take tickets
+  std::uint64_t episodes = 0;  // that came from it, since its learner began
+  std::uint64_t restarts = 0;
+  std::optional<double> episodes_per_second;  // lately
+  bool slow = false;  // a worker of it plays less than half as many as one of the median host
+};
+
 struct CheckpointStatus {
   std::string path;
   std::uint64_t update = 0;
@@ -69,6 +79,9 @@ struct RunStatus {
   std::map<std::string, std::uint64_t> counts;      // fates of episodes
   std::optional<double> metrics_age_seconds;        // since the newest row was written
   std::optional<CheckpointStatus> checkpoint;       // the newest that is whole
+  std::uint64_t refused_connections = 0;            // strangers, since this learner began
+  std::uint64_t conflated_versions = 0;
+  std::vector<HostStatus> hosts;
   std::vector<GraphStatus> graphs;
   std::vector<std::string> problems;  // what could not be read, and why
 };

@@ -159,6 +159,16 @@ Json status_json(const RunStatus& status) {
   for (const GraphStatus& graph : status.graphs) {
     graphs.push_back(graph_json(graph, status.physical));
   }
+  Json hosts = Json::array();
+  for (const HostStatus& host : status.hosts) {
+    hosts.push_back({{"host", host.host},
+                     {"machine", host.machine},
+                     {"workers", host.workers},
+                     {"episodes", host.episodes},
+                     {"episodes_per_second", or_null(host.episodes_per_second)},
+                     {"restarts", host.restarts},
+                     {"slow", host.slow}});
+  }
   Json checkpoint = nullptr;
   if (status.checkpoint) {
     checkpoint = {{"path", status.checkpoint->path},
@@ -183,6 +193,9 @@ Json status_json(const RunStatus& status) {
           {"counts", status.counts},
           {"metrics_age_seconds", or_null(status.metrics_age_seconds)},
           {"checkpoint", checkpoint},
+          {"refused_connections", status.refused_connections},
+          {"conflated_versions", status.conflated_versions},
+          {"hosts", hosts},
           {"graphs", graphs},
           {"problems", status.problems}};
 }
@@ -205,6 +218,9 @@ std::string status_text(const RunStatus& status) {
   row("worker restarts",
       fmt::format("{}, {} tickets issued again", status.worker_restarts, status.reissued_tickets));
   row("resumed", fmt::format("{} times", status.resumes));
+  if (status.refused_connections > 0) {
+    row("strangers", fmt::format("{} connections refused", status.refused_connections));
+  }
   std::string counts;
   for (const auto& [name, count] : status.counts) {
     if (count > 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", name, count);
@@ -216,6 +232,15 @@ std::string status_text(const RunStatus& status) {
                                ? fmt::format("update {}, {} ago", status.checkpoint->update,
                                              duration(status.checkpoint->age_seconds))
                                : "none");
+  for (const HostStatus& host : status.hosts) {
+    row(fmt::format("host {}", host.host).c_str(),
+        fmt::format("{:<20} {} workers{}{}{}", host.machine, host.workers,
+                    host.episodes_per_second
+                        ? fmt::format(", {:.0f} episodes/s", *host.episodes_per_second)
+                        : "",
+                    host.restarts > 0 ? fmt::format(", {} restarts", host.restarts) : "",
+                    host.slow ? ", slow" : ""));
+  }
   for (const GraphStatus& graph : status.graphs) text += graph_text(graph, status.physical);
   for (const std::string& problem : status.problems) text += "problem: " + problem + "\n";
   return text;
@@ -271,6 +296,26 @@ std::string status_prometheus(const RunStatus& status) {
   if (status.checkpoint) {
     metric("checkpoint_age_seconds", "gauge", "since the newest checkpoint")
         .sample(status.checkpoint->age_seconds);
+  }
+  metric("refused_connections_total", "counter", "strangers at the socket, this process")
+      .sample(count(status.refused_connections));
+  metric("conflated_versions_total", "counter",
+         "weight versions that a host was not sent because a newer one overtook them, this process")
+      .sample(count(status.conflated_versions));
+  const auto label_host = [](const HostStatus& host) {
+    return Metric::label("host", std::to_string(host.host)) +
+           Metric::label("machine", host.machine);
+  };
+  if (!status.hosts.empty()) {
+    Metric workers = metric("host_workers", "gauge", "workers of a host that take tickets");
+    for (const HostStatus& host : status.hosts) {
+      workers.sample(count(host.workers), label_host(host));
+    }
+    Metric episodes =
+        metric("host_episodes_total", "counter", "that came from a host, this process");
+    for (const HostStatus& host : status.hosts) {
+      episodes.sample(count(host.episodes), label_host(host));
+    }
   }
   Metric makespans =
       metric("makespan_ticks", "gauge", "of placements of a graph, by who made them");

@@ -60,7 +60,16 @@ std::string metrics_json(const MetricsRow& row) {
                {"episodes_per_second", row.episodes_per_second},
                {"restarts", row.restarts},
                {"reissued_tickets", row.reissued_tickets},
+               {"refused_connections", row.refused_connections},
+               {"conflated_versions", row.conflated_versions},
                {"counts", counts_json(row.counts)}};
+  for (const HostActivity& host : row.hosts) {
+    json["hosts"].push_back({{"host", host.host},
+                             {"machine", host.machine},
+                             {"workers", host.workers},
+                             {"episodes", host.episodes},
+                             {"restarts", host.restarts}});
+  }
   add_graph_metrics(row.graphs.front(), json);
   if (row.graphs.size() > 1) {
     for (const GraphMetrics& graph : row.graphs) {

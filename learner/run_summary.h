@@ -14,6 +14,7 @@
 #include "learner/measured_comparison.h"
 #include "learner/refinement.h"
 #include "learner/schedule.h"
+#include "learner/ticket_desk.h"
 #include "learner/trainer.h"
 
 namespace doppler {
@@ -37,6 +38,9 @@ struct MetricsRow {
   EpisodeCounts counts;
   std::uint64_t restarts = 0;
   std::uint64_t reissued_tickets = 0;
+  std::uint64_t refused_connections = 0;
+  std::uint64_t conflated_versions = 0;
+  std::vector<HostActivity> hosts;  // now and then
   std::vector<std::uint64_t> lags;  // trained trajectories by versions that they lay behind, from 0
 };
 std::string metrics_json(const MetricsRow& row);

@@ -144,6 +144,21 @@ ReleasedTickets TicketBook::release(const std::string& peer) {
   return released;
 }
 
+std::size_t TicketBook::withdraw(const std::string& peer) {
+  std::size_t withdrawn = 0;
+  for (auto& [id, entry] : entries_) {
+    if (entry.done || !entry.issued || entry.peer != peer) continue;
+    reissue(entry);
+    ++withdrawn;
+  }
+  return withdrawn;
+}
+
+std::size_t TicketBook::take_back(const std::string& peer) {
+  for (auto& [id, entry] : entries_) std::erase(entry.holders, peer);
+  return withdraw(peer);
+}
+
 std::optional<BookClock::time_point> TicketBook::issued_at(std::uint64_t ticket) const {
   const auto at = entries_.find(ticket);
   if (at == entries_.end() || !at->second.issued || at->second.done) return std::nullopt;

@@ -73,6 +73,11 @@ class TicketBook {
   // The peer died: its tickets are issued again, and each remembers the death, also those that
   // somebody else has got since; those that took down too many fail.
   ReleasedTickets release(const std::string& peer);
+  // The peer has left: what it holds is issued again, which is nobody's death. Returns how many.
+  std::size_t take_back(const std::string& peer);
+  // Nothing is heard of the peer: what it holds is issued again, and is its death's cause if it
+  // turns out to be dead (release()). Returns how many.
+  std::size_t withdraw(const std::string& peer);
   // When the newest attempt of a ticket that is open was issued; nullopt: it waits, or is done.
   std::optional<BookClock::time_point> issued_at(std::uint64_t ticket) const;
   // Every ticket that was issued before `deadline` is issued again; that is nobody's death. Returns

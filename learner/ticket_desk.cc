@@ -11,11 +11,12 @@ constexpr auto kLeaseCheckPeriod = std::chrono::milliseconds(500);
 }  // namespace
 
 TicketDesk::TicketDesk(LearnerSocket& socket, TicketBook& book, Welcome welcome,
-                       std::uint64_t run_token)
+                       std::uint64_t run_token, JoinedHosts& joined)
     : socket_(&socket),
       book_(&book),
       welcome_(std::move(welcome)),
       run_token_(run_token),
+      joined_(&joined),
       next_lease_check_(BookClock::now() + kLeaseCheckPeriod) {}
 
 void TicketDesk::poll(std::chrono::milliseconds timeout) {
@@ -26,18 +27,60 @@ void TicketDesk::poll(std::chrono::milliseconds timeout) {
     message = socket_->receive(std::chrono::milliseconds(0));
   }
   const auto now = BookClock::now();
-  if (now >= next_lease_check_) {
-    next_lease_check_ = now + kLeaseCheckPeriod;
-    const auto lease = lease_.length(now);
-    const std::size_t released = book_->release_issued_before(now - lease);
-    if (released > 0) {
-      events_.push_back(
-          std::to_string(released) + " tickets were not answered within their lease of " +
-          std::to_string(std::chrono::duration_cast<std::chrono::seconds>(lease).count()) +
-          " s and are issued again");
-    }
-  }
+  if (now >= next_lease_check_) check_leases(now);
   hand_out();
+}
+
+// After all messages that were there: while this process was busy, nobody was silent.
+void TicketDesk::check_leases(BookClock::time_point now) {
+  next_lease_check_ = now + kLeaseCheckPeriod;
+  for (const MissingHost& host : joined_->take_missing(now)) give_up(host);
+  for (std::string& event : joined_->take_events()) events_.push_back(std::move(event));
+  const auto lease = lease_.length(now);
+  const std::size_t released = book_->release_issued_before(now - lease);
+  if (released > 0) {
+    events_.push_back(
+        std::to_string(released) + " tickets were not answered within their lease of " +
+        std::to_string(std::chrono::duration_cast<std::chrono::seconds>(lease).count()) +
+        " s and are issued again");
+  }
+}
+
+// A silent one may be frozen: what its workers still send is welcome.
+void TicketDesk::give_up(const MissingHost& host) {
+  std::size_t taken = 0;
+  for (auto& [name, peer] : peers_) {
+    if (peer.host != host.number) continue;
+    peer.suspended = true;
+    taken += book_->withdraw(name);
+  }
+  if (host.gone) {
+    std::erase_if(peers_, [&](const auto& peer) { return peer.second.host == host.number; });
+    silent_hosts_.erase(host.number);
+  } else {
+    silent_hosts_.insert(host.number);
+  }
+  if (taken > 0) {
+    events_.push_back("host " + std::to_string(host.number) + ": " + std::to_string(taken) +
+                      " tickets are issued again");
+  }
+}
+
+void TicketDesk::hear(std::uint32_t host) {
+  if (silent_hosts_.erase(host) == 0) return;
+  events_.push_back("host " + std::to_string(host) + " is back");
+  for (auto& [name, peer] : peers_) {
+    if (peer.host == host) peer.suspended = false;
+  }
+}
+
+std::vector<HostActivity> TicketDesk::hosts() const {
+  std::map<std::uint32_t, HostActivity> hosts = activity_;
+  for (const auto& [name, peer] : peers_) hosts[peer.host].workers += peer.suspended ? 0 : 1;
+  for (const auto& [key, incarnation] : incarnations_) hosts[key.first].restarts += incarnation;
+  std::vector<HostActivity> result;
+  for (auto& [number, host] : hosts) result.push_back(std::move(host));
+  return result;
 }
 
 void TicketDesk::handle(IncomingMessage message) {
@@ -48,8 +91,18 @@ void TicketDesk::handle(IncomingMessage message) {
       return;
     }
   }
+  if (kind == MessageKind::kJoin || !peers_.contains(message.peer)) {
+    if (const auto host = joined_->handle(message, BookClock::now())) hear(*host);
+    return;
+  }
   const auto peer = peers_.find(message.peer);
   if (peer != peers_.end()) {
+    peer->second.suspended = false;
+    if (kind == MessageKind::kLeave) {
+      book_->take_back(message.peer);
+      peers_.erase(peer);
+      return;
+    }
     if (kind == MessageKind::kCredit) {
       if (const auto credit = decode_credit(message.bytes)) {
         peer->second.credit = std::min(kCreditLimit, peer->second.credit + credit->tickets);
@@ -64,6 +117,7 @@ void TicketDesk::handle(IncomingMessage message) {
           const auto now = BookClock::now();
           lease_.note(now - *issued, now);
         }
+        activity_[peer->second.host].episodes += result->trajectories.size();
         switch (book_->accept(std::move(*result))) {
           case ResultOutcome::kAccepted:
             break;
@@ -111,7 +165,11 @@ void TicketDesk::greet(const std::string& name, const Hello& hello) {
           .first->second;
   welcome_.worker_number = number;
   if (socket_->send(name, encode(welcome_)) != SendOutcome::kSent) return;
-  peers_[name] = {hello.host, hello.worker, hello.incarnation, 0};
+  peers_[name] = {hello.host, hello.worker, hello.incarnation, 0, false};
+  HostActivity& activity = activity_[hello.host];
+  activity.host = hello.host;
+  activity.machine = hello.machine;
+  incarnations_[key] = hello.incarnation;
   ++counters_.welcomed;
 }
 
@@ -128,17 +186,18 @@ void TicketDesk::hand_out() {
       const std::string name = at->first;
       ++at;
       next_peer_ = at == peers_.end() ? std::string() : at->first;
-      if (peer.credit == 0 || !may_play(peer, book_->next_waiting())) continue;
+      if (peer.credit == 0 || peer.suspended || !may_play(peer, book_->next_waiting())) continue;
       const auto ticket = book_->issue(name, BookClock::now());
       if (socket_->send(name, encode(*ticket)) == SendOutcome::kSent) {
         --peer.credit;
         progress = true;
         continue;
       }
+      // Dead, or about to say that it leaves: its next life or its farewell tells.
       book_->put_back(ticket->id);
-      forget(name, "it cannot be reached");
+      peer.suspended = true;
+      book_->withdraw(name);
       progress = true;
-      break;  // the map changed under the iterator
     }
   }
 }
@@ -165,6 +224,7 @@ void TicketDesk::forget(const std::string& name, const char* why) {
 
 void TicketDesk::say_goodbye() {
   for (const auto& [name, peer] : peers_) socket_->send(name, encode(Goodbye{}));
+  joined_->say_goodbye();
 }
 
 std::vector<std::string> TicketDesk::take_events() {

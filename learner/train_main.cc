@@ -255,7 +255,12 @@ RunOutcome run_training(const Options& options, const Config& config, const RunI
     processes->publish(version, bytes);
   };
   surroundings.tend = [&] { processes->tend(); };
-  surroundings.restart_count = [&] { return processes ? processes->restart_count() : 0; };
+  surroundings.counts = [&]() -> ProcessCounts {
+    if (!processes) return {};
+    return {.restarts = processes->restart_count(),
+            .refused_connections = processes->socket().refused_connections(),
+            .conflated_versions = processes->conflated_versions()};
+  };
   surroundings.stop_requested = [] { return stop_signal != 0; };
   surroundings.show_progress = [&](double fraction, const std::string& line) {
     if (!options.quiet) progress.update(fraction, line);
@@ -279,10 +284,14 @@ RunOutcome run_training(const Options& options, const Config& config, const RunI
   TrainingRun run(config, config_yaml, config_hash(config), std::move(graphs), folder,
                   std::move(surroundings), resumed, initial, training_seconds);
   processes = std::make_unique<RunProcesses>(
-      config, RunPlace{.world_size = session.size(), .machine = session.processor_name()},
+      config,
+      RunPlace{.world_size = session.size(),
+               .machine = session.processor_name(),
+               .run_dir = options.run_dir},
       WeightStore{.slots = run.version_slots(), .bytes = run.snapshot_bytes()},
       local_worker_count(config), limits);
-  TicketDesk desk(processes->socket(), run.book(), welcome, processes->token());
+  TicketDesk desk(processes->socket(), run.book(), welcome, processes->token(),
+                  processes->joined());
   const RunOutcome outcome = run.run(desk);
   progress.finish();
   desk.say_goodbye();

@@ -18,6 +18,7 @@ constexpr milliseconds kPollTimeout(2);
 constexpr double kBestWriteSeconds = 1.0;
 constexpr double kProgressSeconds = 0.5;
 constexpr double kRateWindowSeconds = 2.0;
+constexpr double kHostsSeconds = 1.0;
 constexpr double kLogProbabilityTolerance = 1e-3;  // nats
 // A final evaluation that has not come back by then is done without.
 constexpr double kFinalEvaluationSeconds = 30.0;
@@ -135,6 +136,7 @@ double TrainingRun::stage_elapsed_seconds() const {
 }
 
 RunOutcome TrainingRun::run(TicketDesk& desk) {
+  desk_ = &desk;
   started_ = std::chrono::steady_clock::now();
   last_checkpoint_seconds_ = rate_seconds_ = elapsed_seconds();
   if (config_.archive.enabled) {
@@ -413,7 +415,14 @@ MetricsRow TrainingRun::write_metrics(const UpdateStatistics& statistics, const 
   row.episodes_per_second = episodes_per_second_;
   row.statistics = statistics;
   row.counts = book_.counts();
-  row.restarts = surroundings_.restart_count();
+  const ProcessCounts processes = surroundings_.counts();
+  row.refused_connections = processes.refused_connections;
+  row.conflated_versions = processes.conflated_versions;
+  row.restarts = restarts();
+  if (now - last_hosts_seconds_ >= kHostsSeconds) {
+    last_hosts_seconds_ = now;
+    row.hosts = desk_->hosts();
+  }
   row.reissued_tickets = book_.reissued();
   row.lags = std::move(lags);
   folder_->append_metrics(metrics_json(row));
@@ -567,6 +576,16 @@ void TrainingRun::finish(TicketDesk& desk) {
   log_trajectories(std::move(closed), {}, {}, {});
 }
 
+// This node's are known at once; those of other hosts when the restarted worker says hello.
+std::uint64_t TrainingRun::restarts() const {
+  std::uint64_t count = surroundings_.counts().restarts;
+  if (desk_ == nullptr) return count;
+  for (const HostActivity& host : desk_->hosts()) {
+    if (host.host != 0) count += host.restarts;
+  }
+  return count;
+}
+
 RunSummary TrainingRun::summary() const {
   RunSummary summary;
   summary.run_dir = folder_->path();
@@ -577,7 +596,7 @@ RunSummary TrainingRun::summary() const {
   summary.episodes = book_.counts().trained;
   summary.updates = update_;
   summary.training_seconds = elapsed_seconds();
-  summary.restarts = surroundings_.restart_count();
+  summary.restarts = restarts();
   summary.counts = book_.counts();
   return summary;
 }

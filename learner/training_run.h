@@ -43,13 +43,20 @@ struct RunGraph {
   GraphState state;  // name, hash, baselines, bound; best and greedy are filled in by the run
 };
 
+// What became of processes and connections so far, in this life of the run.
+struct ProcessCounts {
+  std::uint64_t restarts = 0;  // of this node's workers
+  std::uint64_t refused_connections = 0;
+  std::uint64_t conflated_versions = 0;  // that some host was not sent
+};
+
 // What the run needs from the processes around it. Each is called often and must not block.
 struct RunSurroundings {
   // A new weight version is ready: to this node's shared memory and to every host.
   std::function<void(std::uint64_t version, std::span<const std::byte> bytes)> publish;
   // Moves sends on, restarts dead workers.
   std::function<void()> tend;
-  std::function<std::uint64_t()> restart_count;
+  std::function<ProcessCounts()> counts;
   // Somebody asked the run to stop (a signal).
   std::function<bool()> stop_requested;
   // Local search from placements of a graph, after the last stage; null: none.
@@ -114,6 +121,7 @@ class TrainingRun {
   void close_files();
   void finish(TicketDesk& desk);
   Checkpoint make_checkpoint() const;
+  std::uint64_t restarts() const;
   bool asynchronous() const { return config_.learner.mode == TrainingMode::kAsynchronous; }
   bool physical() const { return config_.simulation.mode == SimulationMode::kPhysical; }
   double elapsed_seconds() const;
@@ -160,6 +168,8 @@ class TrainingRun {
   bool checkpoint_failed_ = false;  // the newest attempt
   bool archive_failed_ = false;
   std::vector<std::string> losses_;
+  const TicketDesk* desk_ = nullptr;  // while the run goes on
+  double last_hosts_seconds_ = -1e9;  // when they were last told of in the metrics
 };
 
 }  // namespace doppler

@@ -69,7 +69,7 @@ class Front(CliTest):
     def test_help_lists_every_verb(self):
         result = run("--help")
         self.assertEqual(result.returncode, 0)
-        for verb in ("train", "resume", "baseline", "simulate", "execute", "calibrate", "fidelity", "search", "graph", "status", "inspect", "doctor"):
+        for verb in ("train", "resume", "actor", "baseline", "simulate", "execute", "calibrate", "fidelity", "search", "graph", "status", "inspect", "doctor"):
             self.assertIn(f"\n  {verb} ", result.stdout)
         self.assertIn("Example:", result.stdout)
 

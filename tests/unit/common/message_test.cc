@@ -47,11 +47,15 @@ void check_survives_damage(const std::vector<std::byte>& bytes, Decode decode) {
 }
 
 TEST(Message, HelloByteForByte) {
-  const Hello hello{
-      .protocol = 1, .host = 2, .worker = 3, .incarnation = 4, .run_token = 0x0102030405060708ULL};
-  // kind, then four uint32 and one uint64, little-endian
-  const std::vector<unsigned> expected = {1, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0,
-                                          4, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1};
+  const Hello hello{.protocol = 1,
+                    .host = 2,
+                    .worker = 3,
+                    .incarnation = 4,
+                    .run_token = 0x0102030405060708ULL,
+                    .machine = "m"};
+  // kind, then four uint32 and one uint64, and a text behind its length as uint64, little-endian
+  const std::vector<unsigned> expected = {1, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0,
+                                          8, 7, 6, 5, 4, 3, 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 'm'};
   const std::vector<std::byte> bytes = encode(hello);
   ASSERT_EQ(bytes.size(), expected.size());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -178,11 +182,29 @@ TEST(WeightSnapshot, RoundTripAndAnyFlippedByteIsFound) {
   }
 }
 
+TEST(Message, WhatJoiningHostsSayRoundTrips) {
+  const Join join{.run_token = 7, .machine = "node9", .workers = 3};
+  EXPECT_EQ(decode_join(encode(join)), join);
+  check_survives_damage(encode(join), [](std::span<const std::byte> b) { return decode_join(b); });
+  const Joined joined{.host = 4, .slot_count = 3, .slot_capacity_bytes = 100, .executes = true};
+  EXPECT_EQ(decode_joined(encode(joined)), joined);
+  EXPECT_EQ(decode_weights_wanted(encode(WeightsWanted{})), WeightsWanted{});
+  EXPECT_EQ(decode_weights_wanted(encode(WeightsWanted{5})), WeightsWanted{5});
+  EXPECT_FALSE(decode_weights_wanted(encode(Leave{})));
+  const std::vector<std::byte> payload = {std::byte{1}, std::byte{2}};
+  const std::vector<std::byte> message = encode_weights_message(17, payload);
+  const auto decoded = decode_weights_message(message);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->version, 17U);
+  EXPECT_EQ(std::vector<std::byte>(decoded->snapshot.begin(), decoded->snapshot.end()), payload);
+  EXPECT_FALSE(decode_weights_message(std::span(message).first(message.size() - 1)));
+}
+
 TEST(HostSetup, RoundTrips) {
   const HostSetup setup{.learner_machine = "node1",
                         .local_endpoint = "ipc://@x",
                         .network_endpoint = "tcp://127.0.0.1:5",
-                        .server_public_key = "key",
+                        .keys = "key",
                         .run_token = 9,
                         .workers = 2,
                         .slot_count = 3,

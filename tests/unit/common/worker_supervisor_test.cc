@@ -31,7 +31,7 @@ class WorkerSupervisorTest : public ::testing::Test {
     chmod(path.c_str(), 0755);
     return {.program = path,
             .endpoint = "ipc://@nowhere",
-            .server_key = "the-key",
+            .keys = "the-key",
             .host = 4,
             .run_token = 99,
             .weights_descriptor = weights_.descriptor()};
@@ -259,7 +259,7 @@ TEST_F(WorkerSupervisorTest, AWorkerSeesTheWeightsTheKeyAndNoMpi) {
   unsetenv("OMPI_COMM_WORLD_RANK");
   unsetenv("PMIX_RANK");
   const std::string environment = content("env");
-  EXPECT_THAT(environment, HasSubstr("DOPPLER_SERVER_KEY=the-key"));
+  EXPECT_THAT(environment, HasSubstr("DOPPLER_RUN_KEYS=the-key"));
   EXPECT_THAT(environment, HasSubstr("OMP_NUM_THREADS=1"));
   EXPECT_THAT(environment, ::testing::Not(HasSubstr("OMPI_")));
   EXPECT_THAT(environment, ::testing::Not(HasSubstr("PMIX_")));

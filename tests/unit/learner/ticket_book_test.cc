@@ -238,6 +238,24 @@ TEST(TicketBook, KnowsWhereAResumedRunStarts) {
   EXPECT_EQ(book.resume_episode(), 4U);
 }
 
+TEST(TicketBook, WhoLeavesHasNotDiedAndWhoFallsSilentMayHave) {
+  TicketBook book(kSeed, 0, 0, {});
+  book.open(order(1, 2));
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(book.issue("leaves", kNow));
+    EXPECT_EQ(book.take_back("leaves"), 1U);
+  }
+  EXPECT_EQ(book.release("leaves").failed, 0U);
+  for (const char* peer : {"a", "b", "c"}) {
+    ASSERT_TRUE(book.issue(peer, kNow));
+    EXPECT_EQ(book.withdraw(peer), 1U);
+    EXPECT_EQ(book.withdraw(peer), 0U);
+  }
+  EXPECT_EQ(book.release("a").failed + book.release("b").failed, 0U);
+  EXPECT_EQ(book.release("c").failed, 1U);
+  EXPECT_FALSE(book.issue("d", kNow));
+}
+
 // In asynchronous mode a ticket may be played with any version from its own on, and is taken alone.
 TEST(TicketBook, AsynchronousTicketsAreTakenAsTheyComeIn) {
   TicketBook book(kSeed, 0, 0, {});
