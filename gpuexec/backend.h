@@ -40,12 +40,12 @@ struct MemoryShortage {
 };
 
 // The backend is beyond use (a lost CUDA context): its process must end and be replaced. Programs
-// end with an exit code of its own.
-inline constexpr int kPoisonedExitCode = 70;
+// end by std::_Exit() with an exit code of its own (poisoned_exit.h).
 class PoisonedError : public SystemError {
  public:
   using SystemError::SystemError;
 };
+inline constexpr int kPoisonedExitCode = 70;
 
 class Backend {
  public:

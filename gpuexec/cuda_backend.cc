@@ -45,6 +45,8 @@ class CudaBackend : public Backend {
       device.compute.create();
       device.copy.create();
       device.done.create();
+      device.staged.create();
+      device.copy_in.create();
       device.cublas.create();
       device.workspace.allocate(kWorkspaceBytes);
       DP_CUBLAS(cublas_library().set_stream(device.cublas.get(), device.compute.get()));
@@ -53,6 +55,14 @@ class CudaBackend : public Backend {
     }
     enable_peers(options);
   }
+  ~CudaBackend() override {
+    if (!poisoned_) return;
+    // Freeing would wait for a kernel that does not end; the process is about to.
+    for (auto& device : devices_) device.release();
+    for (CudaEvent& event : transfer_done_) event.release();
+  }
+  CudaBackend(const CudaBackend&) = delete;
+  CudaBackend& operator=(const CudaBackend&) = delete;
 
   std::string name() const override { return "cuda"; }
   int device_count() const override { return topology_->device_count(); }
@@ -102,17 +112,13 @@ class CudaBackend : public Backend {
     if (from.gpu == to.gpu) {
       DP_CUDA(
           cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToDevice, from.copy.get()));
-    } else if (peers_[static_cast<std::size_t>(from.gpu * gpu_count_ + to.gpu)] != 0) {
-      DP_CUDA(cudaMemcpyPeerAsync(destination, to.gpu, source, from.gpu, bytes, from.copy.get()));
     } else {
-      // In the order of the source's copy stream, so that one staging buffer is enough.
-      DP_CUDA(cudaMemcpyAsync(from.staging.get(), source, bytes, cudaMemcpyDeviceToHost,
-                              from.copy.get()));
-      DP_CUDA(cudaMemcpyAsync(destination, from.staging.get(), bytes, cudaMemcpyHostToDevice,
+      DP_CUDA(cudaMemcpyPeerAsync(destination, to.gpu, source, from.gpu, bytes, from.copy.get()));
+    }
+    if (!goes_through_host(from, to)) {
+      DP_CUDA(cudaEventRecord(transfer_done_[static_cast<std::size_t>(transfer)].get(),
                               from.copy.get()));
     }
-    DP_CUDA(
-        cudaEventRecord(transfer_done_[static_cast<std::size_t>(transfer)].get(), from.copy.get()));
     from.sent[from.sent_end++] = {.transfer = transfer, .began = now};
   }
 
@@ -121,6 +127,7 @@ class CudaBackend : public Backend {
     for (auto& device : devices_) {
       device->operation = -1;
       device->sent_begin = device->sent_end = 0;
+      device->last_staged = -1;
     }
     core.begin(now_nanoseconds());
     while (!core.finished()) {
@@ -128,6 +135,7 @@ class CudaBackend : public Backend {
       const std::int64_t now = now_nanoseconds();
       if (now > deadline) core.stop();
       if (now > deadline + kGraceNanoseconds && !core.finished()) {
+        poisoned_ = true;
         throw PoisonedError("cuda: a kernel still runs " +
                             std::to_string(kGraceNanoseconds / 1'000'000'000) +
                             " s after the time-out; the process must end to get rid of it");
@@ -175,7 +183,9 @@ class CudaBackend : public Backend {
     int gpu = 0;
     CudaStream compute;
     CudaStream copy;
-    CudaEvent done;  // of the operation that runs
+    CudaStream copy_in;  // of what comes through the host
+    CudaEvent done;      // of the operation that runs
+    CudaEvent staged;    // the newest tensor is in the staging buffer
     CublasHandle cublas;
     DeviceMemory workspace;
     DeviceMemory arena;
@@ -185,6 +195,7 @@ class CudaBackend : public Backend {
     std::vector<Sent> sent;  // [transfers from here], in the order of the stream
     std::size_t sent_begin = 0;
     std::size_t sent_end = 0;
+    std::int32_t last_staged = -1;  // the newest transfer through the staging buffer
   };
 
   DeviceState& state_of(DeviceId device) { return *devices_[device.index()]; }
@@ -195,7 +206,34 @@ class CudaBackend : public Backend {
     return reinterpret_cast<float*>(device.arena.get() + arena_.offset[b]);
   }
 
+  bool goes_through_host(const DeviceState& from, const DeviceState& to) const {
+    return all_through_host_ ||
+           (from.gpu != to.gpu &&
+            peers_[static_cast<std::size_t>(from.gpu * gpu_count_ + to.gpu)] == 0);
+  }
+
+  // Out on the source's stream, in on the destination's; the next one through the buffer waits
+  // until it is empty again.
+  void send_through_host(DeviceState& from, DeviceState& to, std::int32_t transfer,
+                         const float* source, float* destination, std::size_t bytes) {
+    cudaEvent_t done = transfer_done_[static_cast<std::size_t>(transfer)].get();
+    if (from.last_staged >= 0) {
+      cudaEvent_t before = transfer_done_[static_cast<std::size_t>(from.last_staged)].get();
+      DP_CUDA(cudaStreamWaitEvent(from.copy.get(), before, 0));
+    }
+    from.last_staged = transfer;
+    DP_CUDA(cudaMemcpyAsync(from.staging.get(), source, bytes, cudaMemcpyDeviceToHost,
+                            from.copy.get()));
+    DP_CUDA(cudaEventRecord(from.staged.get(), from.copy.get()));
+    DP_CUDA(cudaSetDevice(to.gpu));
+    DP_CUDA(cudaStreamWaitEvent(to.copy_in.get(), from.staged.get(), 0));
+    DP_CUDA(cudaMemcpyAsync(destination, from.staging.get(), bytes, cudaMemcpyHostToDevice,
+                            to.copy_in.get()));
+    DP_CUDA(cudaEventRecord(done, to.copy_in.get()));
+  }
+
   void enable_peers(const CudaOptions& options) {
+    all_through_host_ = !options.peer_copies;
     peers_.assign(static_cast<std::size_t>(gpu_count_) * static_cast<std::size_t>(gpu_count_), 0);
     const int used = std::min(gpu_count_, device_count());
     for (int from = 0; from < used && options.peer_copies; ++from) {
@@ -251,19 +289,21 @@ class CudaBackend : public Backend {
     for (std::size_t t = 0; t < plan_->transfers().size(); ++t) {
       const PlannedTransfer& transfer = plan_->transfers()[t];
       ++counts[transfer.from.index()];
-      DeviceState& from = state_of(transfer.from);
+      const DeviceState& from = state_of(transfer.from);
       if (t >= transfer_done_.size()) {
         transfer_done_.emplace_back();
         transfer_gpu_.push_back(-1);
       }
+      const DeviceState& to = state_of(transfer.to);
+      const bool staged = goes_through_host(from, to);
       // An event belongs to the GPU that it is recorded on.
-      if (transfer_gpu_[t] != from.gpu) {
-        DP_CUDA(cudaSetDevice(from.gpu));
+      const int gpu = staged ? to.gpu : from.gpu;
+      if (transfer_gpu_[t] != gpu) {
+        DP_CUDA(cudaSetDevice(gpu));
         transfer_done_[t].create();
-        transfer_gpu_[t] = from.gpu;
+        transfer_gpu_[t] = gpu;
       }
-      const int to = state_of(transfer.to).gpu;
-      if (from.gpu != to && peers_[static_cast<std::size_t>(from.gpu * gpu_count_ + to)] == 0) {
+      if (staged) {
         std::size_t& most = staged_bytes[transfer.from.index()];
         const auto buffer = static_cast<std::size_t>(plan_->copy_buffer(static_cast<int>(t)));
         most = std::max(most, static_cast<std::size_t>(plan_->buffers()[buffer].bytes));
@@ -306,7 +346,7 @@ class CudaBackend : public Backend {
   static bool is_over(cudaEvent_t event) {
     const cudaError_t state = cudaEventQuery(event);
     if (state == cudaErrorNotReady) return false;
-    DP_CUDA(state);
+    check_cuda(state, "cudaEventQuery", __FILE__, __LINE__);
     return true;
   }
 
@@ -447,6 +487,8 @@ class CudaBackend : public Backend {
 
   const Topology* topology_;
   int gpu_count_;
+  bool poisoned_ = false;
+  bool all_through_host_ = false;
   std::vector<std::uint8_t> peers_;  // [GPUs, GPUs], whether copies go directly
   std::vector<std::unique_ptr<DeviceState>> devices_;
   std::unique_ptr<Precedence> precedence_;

@@ -26,7 +26,7 @@ namespace doppler {
 int cuda_gpu_count();
 
 struct CudaOptions {
-  bool peer_copies = true;  // false: through host memory, for tests of that path
+  bool peer_copies = true;  // false: all copies go through host memory, for tests of that path
 };
 
 // As many devices as `topology` has, which must outlive it. Throws SystemError without a GPU.

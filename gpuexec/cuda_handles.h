@@ -44,6 +44,7 @@ class CudaEvent {
     owned_.reset(event);
   }
   cudaEvent_t get() const { return owned_.get(); }
+  void release() { static_cast<void>(owned_.release()); }  // it is not freed then
 
  private:
   std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, CudaRelease> owned_;

@@ -293,6 +293,11 @@ bool check_calibration(const Flags& flags) {
   return true;
 }
 
+// On one device all assignments are alike.
+std::string correlation(double value, int devices) {
+  return devices == 1 ? "-" : std::to_string(value);
+}
+
 bool check_fidelity(const Flags& flags) {
   std::cout
       << "## Fidelity\n\nSimulated against measured, calibrated on the other graphs.\n\n"
@@ -329,7 +334,8 @@ bool check_fidelity(const Flags& flags) {
           flags.output + "/fidelity-" + graph.name() + "-" + std::to_string(devices) + ".csv",
           fidelity_csv(points));
       std::cout << "| " << graph.name() << " | " << devices << " | " << report.count << " | "
-                << report.pearson << " | " << report.spearman << " | " << 100 * report.median_error
+                << correlation(report.pearson, devices) << " | "
+                << correlation(report.spearman, devices) << " | " << 100 * report.median_error
                 << " % | " << 100 * report.error_p90 << " % | " << report.disturbed << " |\n"
                 << std::flush;
     }
