@@ -39,6 +39,7 @@ struct Flags {
   std::int64_t largest_elements = 1 << 20;
   std::int64_t largest_transfer = 1 << 24;
   double timeout_seconds = 60;
+  double pause_seconds = 0;
   std::string output;
   bool json = false;
 };
@@ -66,6 +67,8 @@ Flags read_flags(int argc, char** argv) {
       ->check(CLI::Range(std::int64_t{65536}, std::int64_t{1} << 32));
   app.add_option("--timeout", flags.timeout_seconds, "seconds that a run may take (default: 60)")
       ->check(CLI::Range(1e-3, 1e8));
+  app.add_option("--pause", flags.pause_seconds, "seconds to rest before each run (default: 0)")
+      ->check(CLI::Range(0.0, 3600.0));
   app.add_option("-o,--output", flags.output, "topology file to write; - is standard output")
       ->required();
   app.add_flag("--json", flags.json, "report every sample with its fit, as JSON");
@@ -164,7 +167,7 @@ int calibrate_main(int argc, char** argv) {
       [&](const CostTable& costs, const Topology& topology) {
         return make_backend(flags.backend, costs, topology, contention);
       },
-      flags.timeout_seconds);
+      flags.timeout_seconds, flags.pause_seconds);
   CalibrationOptions options;
   options.samples = samples;
   options.largest_transfer_bytes = flags.largest_transfer;

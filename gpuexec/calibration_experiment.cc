@@ -1,9 +1,11 @@
 #include "gpuexec/calibration_experiment.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -130,11 +132,13 @@ std::vector<OperationSample> samples_like(const Graph& graph, std::size_t most) 
 }
 
 CalibrationExperiment::CalibrationExperiment(const Topology& skeleton, Contention contention,
-                                             BackendMaker make_backend, double timeout_seconds)
+                                             BackendMaker make_backend, double timeout_seconds,
+                                             double pause_seconds)
     : skeleton_(&skeleton),
       contention_(contention),
       make_backend_(std::move(make_backend)),
-      timeout_seconds_(timeout_seconds) {}
+      timeout_seconds_(timeout_seconds),
+      pause_seconds_(pause_seconds) {}
 
 // One more run before the others is not returned.
 std::vector<Execution> CalibrationExperiment::run(const Graph& graph, const Assignment& assignment,
@@ -148,6 +152,7 @@ std::vector<Execution> CalibrationExperiment::run(const Graph& graph, const Assi
   }
   std::vector<Execution> records;
   for (int i = 0; i <= runs; ++i) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(pause_seconds_));
     if (!runner.run({}, timeout_seconds_)) {
       throw SystemError("calibration: a run took longer than its time-out");
     }

@@ -44,8 +44,9 @@ class CalibrationExperiment {
  public:
   // `skeleton` says which devices there are; its figures count where `make_backend` makes emulated
   // ones. It must outlive this. Each run may take `timeout_seconds`; longer throws SystemError.
+  // Before each it rests for `pause_seconds`.
   CalibrationExperiment(const Topology& skeleton, Contention contention, BackendMaker make_backend,
-                        double timeout_seconds);
+                        double timeout_seconds, double pause_seconds = 0);
 
   // What `sample` takes on each device, [devices] seconds from the start of one operation to the
   // start of the next, while all devices are busy with the same.
@@ -74,6 +75,7 @@ class CalibrationExperiment {
   Contention contention_;
   BackendMaker make_backend_;
   double timeout_seconds_;
+  double pause_seconds_;
 };
 
 }  // namespace doppler

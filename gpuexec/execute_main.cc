@@ -102,6 +102,9 @@ Flags read_flags(int argc, char** argv) {
   app.add_option("--timeout", flags.measurement.timeout_seconds,
                  "seconds that a run may take (default: 60)")
       ->check(CLI::Range(1e-6, 1e8));
+  app.add_option("--pause", flags.measurement.pause_seconds,
+                 "seconds to rest before each run (default: 0)")
+      ->check(CLI::Range(0.0, 3600.0));
   app.add_flag("--no-control", flags.no_control,
                "do not look out for a disturbed machine by measuring a control assignment");
   app.add_flag("--verify", flags.verify, "compare the results with those of a run on one device");

@@ -69,6 +69,9 @@ Flags read_flags(int argc, char** argv) {
   app.add_option("--timeout", flags.measurement.timeout_seconds,
                  "seconds that a run may take (default: 60)")
       ->check(CLI::Range(1e-6, 1e8));
+  app.add_option("--pause", flags.measurement.pause_seconds,
+                 "seconds to rest before each run (default: 0)")
+      ->check(CLI::Range(0.0, 3600.0));
   app.add_flag("--no-control", flags.no_control, "do not look out for a disturbed machine");
   app.add_option("--csv", flags.csv, "file to write a line for each assignment to");
   app.add_flag("--json", flags.json, "print the report as JSON");

@@ -1,7 +1,9 @@
 #include "gpuexec/measurement.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 #include <utility>
 
 #include "common/check.h"
@@ -82,6 +84,7 @@ Measurement Measurer::measure_once(const Assignment& assignment, std::span<const
   }
   std::vector<Execution> records;
   for (int i = 0; i < options_.warmup + options_.repeats; ++i) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(options_.pause_seconds));
     const std::optional<SimTime> makespan = runner_->run(order, options_.timeout_seconds);
     if (!makespan) {
       result.status = MeasurementStatus::kTimedOut;

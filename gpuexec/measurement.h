@@ -28,6 +28,7 @@ struct MeasurementOptions {
   int warmup = 1;
   int repeats = 5;              // at least 1; 6 for an interval of 95 %
   double timeout_seconds = 60;  // of one run
+  double pause_seconds = 0;     // before each run: lets a machine cool down, and others catch up
   bool control = true;          // look out for disturbance; costs a few runs now and then
   double control_tolerance = 0.1;
   double control_interval_seconds = 2;
