@@ -109,13 +109,10 @@ class CudaBackend : public Backend {
     const float* source = address(plan_->output_buffer(planned.producer.value()));
     float* destination = address(target);
     DP_CUDA(cudaSetDevice(from.gpu));
-    if (from.gpu == to.gpu) {
-      DP_CUDA(
-          cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToDevice, from.copy.get()));
+    if (goes_through_host(from, to)) {
+      send_through_host(from, to, transfer, source, destination, bytes);
     } else {
-      DP_CUDA(cudaMemcpyPeerAsync(destination, to.gpu, source, from.gpu, bytes, from.copy.get()));
-    }
-    if (!goes_through_host(from, to)) {
+      send_directly(from, to, source, destination, bytes);
       DP_CUDA(cudaEventRecord(transfer_done_[static_cast<std::size_t>(transfer)].get(),
                               from.copy.get()));
     }
@@ -210,6 +207,16 @@ class CudaBackend : public Backend {
     return all_through_host_ ||
            (from.gpu != to.gpu &&
             peers_[static_cast<std::size_t>(from.gpu * gpu_count_ + to.gpu)] == 0);
+  }
+
+  static void send_directly(const DeviceState& from, const DeviceState& to, const float* source,
+                            float* destination, std::size_t bytes) {
+    if (from.gpu == to.gpu) {
+      DP_CUDA(
+          cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToDevice, from.copy.get()));
+    } else {
+      DP_CUDA(cudaMemcpyPeerAsync(destination, to.gpu, source, from.gpu, bytes, from.copy.get()));
+    }
   }
 
   // Out on the source's stream, in on the destination's; the next one through the buffer waits
@@ -345,7 +352,10 @@ class CudaBackend : public Backend {
 
   static bool is_over(cudaEvent_t event) {
     const cudaError_t state = cudaEventQuery(event);
-    if (state == cudaErrorNotReady) return false;
+    if (state == cudaErrorNotReady) {
+      cudaGetLastError();  // it counts as an error, which the check after a launch would find
+      return false;
+    }
     check_cuda(state, "cudaEventQuery", __FILE__, __LINE__);
     return true;
   }
