@@ -12,6 +12,8 @@ using std::chrono::milliseconds;
 
 // Tickets that may wait here: the next is at hand when one is finished.
 constexpr std::uint32_t kCreditTickets = 2;
+// Idle for so long, a worker says again that it is there.
+constexpr milliseconds kSayAgain(3000);
 constexpr milliseconds kWelcomeTimeout(60000);
 constexpr milliseconds kSendTimeout(60000);
 // No wait is longer: whoever supervises this worker sees that it lives.
@@ -78,10 +80,16 @@ void run_worker(const WorkerIdentity& identity, WorkerSocket& socket, const Shar
   send(socket, progress, encode(Credit{kCreditTickets}), "credit");
 
   std::optional<WeightSnapshot> snapshot;
+  auto idle_since = std::chrono::steady_clock::now();
   while (!is_leaving()) {
     progress.beat();
     const auto message = socket.receive(kBeatPeriod);
-    if (!message) continue;
+    if (!message) {
+      if (std::chrono::steady_clock::now() - idle_since < kSayAgain) continue;
+      send(socket, progress, encode(Credit{kCreditTickets}), "credit");
+      idle_since = std::chrono::steady_clock::now();
+      continue;
+    }
     if (message_kind(*message) == MessageKind::kGoodbye) return;
     const auto ticket = decode_ticket(*message);
     if (!ticket) continue;
@@ -115,6 +123,7 @@ void run_worker(const WorkerIdentity& identity, WorkerSocket& socket, const Shar
     });
     progress.enter(WorkerPhase::kIdle);
     send(socket, progress, encode(result), "a result");
+    idle_since = std::chrono::steady_clock::now();
   }
   send(socket, progress, encode(Leave{}), "a farewell");
 }

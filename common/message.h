@@ -4,7 +4,7 @@
 //
 //   worker  -> learner   Hello     who I am, which protocol I speak
 //   learner -> worker    Welcome   the job: graphs and settings           (or Refusal: why not)
-//   worker  -> learner   Credit    how many more tickets I take
+//   worker  -> learner   Credit    I hold no ticket, and take so many
 //   learner -> worker    Ticket    play these episodes with that version
 //   worker  -> learner   Result    the trajectories of a ticket
 //   learner -> worker    Goodbye   no more work; exit
@@ -83,6 +83,8 @@ struct Refusal {
   std::string reason;
 };
 
+// Said at first, and again by one that has had nothing to do for some seconds: what the learner
+// believes it to hold was lost with a connection.
 struct Credit {
   std::uint32_t tickets = 0;
 };

@@ -44,7 +44,7 @@ class JoinedHosts {
   static constexpr std::chrono::seconds kSilence{5};
   static constexpr std::chrono::seconds kForgotten{120};
   // A version that has not arrived by then was lost with a connection and is sent again.
-  static constexpr std::chrono::seconds kLost{20};
+  static constexpr std::chrono::seconds kLost{10};
 
   // The socket must outlive it.
   JoinedHosts(LearnerSocket& socket, const JoinTerms& terms);

@@ -105,7 +105,11 @@ void TicketDesk::handle(IncomingMessage message) {
     }
     if (kind == MessageKind::kCredit) {
       if (const auto credit = decode_credit(message.bytes)) {
-        peer->second.credit = std::min(kCreditLimit, peer->second.credit + credit->tickets);
+        peer->second.credit = std::min(kCreditLimit, credit->tickets);
+        if (const std::size_t lost = book_->take_back(message.peer); lost > 0) {
+          events_.push_back("worker " + message.peer + " lost " + std::to_string(lost) +
+                            " tickets; they are issued again");
+        }
         return;
       }
     }

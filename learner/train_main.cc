@@ -25,6 +25,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "common/mpi_link.h"
+#include "common/open_files.h"
 #include "common/progress.h"
 #include "common/reference_cost.h"
 #include "common/text_file.h"
@@ -37,12 +38,15 @@
 #include "learner/run_input.h"
 #include "learner/run_processes.h"
 #include "learner/training_run.h"
+#include "learner/verify_resume.h"
 
 namespace doppler {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Of the learner itself, measured: libraries' and log files, sockets, descriptors to wake threads.
+constexpr std::uint64_t kOwnOpenFiles = 56;
 // What the end of a run needs beyond training: the last evaluation, checkpoint and report.
 constexpr double kClosingSeconds = 1.0;
 
@@ -70,6 +74,9 @@ struct Options {
   bool allow_changed_config = false;
   bool json = false;
   bool quiet = false;
+  std::vector<std::uint64_t> verify_resume;  // empty, or updates before and after
+  std::uint64_t stop_after_updates = 0;      // 0: does not
+  std::uint64_t kill_after_updates = 0;
 };
 
 Options parse_options(int argc, char** argv) {
@@ -94,6 +101,14 @@ Options parse_options(int argc, char** argv) {
                    "folder for the run's files (default: runs/<run.name>-<date>-<time>)");
     app.add_option("--set", options.overrides, "key=value: overrides the configuration")
         ->take_all();
+    app.add_option("--verify-resume", options.verify_resume,
+                   "instead of a run, a trial: K + M updates straight, and K, SIGKILL, resume, M; "
+                   "equal to the last bit?")
+        ->expected(2)
+        ->check(CLI::Range(1, 1000000000))
+        ->type_name("K M");
+    app.add_option("--kill-after-updates", options.kill_after_updates,
+                   "for trials: end by SIGKILL after so many updates");
     app.footer(
         "Examples:\n"
         "  doppler train configs/quickstart.yaml\n"
@@ -104,6 +119,8 @@ Options parse_options(int argc, char** argv) {
       ->check(CLI::Range(1, 4096));
   app.add_flag("--json", options.json, "print the summary as JSON on standard output");
   app.add_flag("--quiet", options.quiet, "no progress");
+  app.add_option("--stop-after-updates", options.stop_after_updates,
+                 "stop, resumable, when so many updates are done in all");
   parse_flags(app, argc, argv);
   return options;
 }
@@ -250,9 +267,12 @@ RunOutcome run_training(const Options& options, const Config& config, const RunI
         0.1, config.run.budget_seconds - config.refinement.seconds - used - kClosingSeconds);
   }
   std::unique_ptr<RunProcesses> processes;
+  std::uint64_t newest_version = 0;
   RunSurroundings surroundings;
   surroundings.publish = [&](std::uint64_t version, std::span<const std::byte> bytes) {
     processes->publish(version, bytes);
+    if (version == options.kill_after_updates && version > 0) std::raise(SIGKILL);
+    newest_version = version;
   };
   surroundings.tend = [&] { processes->tend(); };
   surroundings.counts = [&]() -> ProcessCounts {
@@ -261,7 +281,10 @@ RunOutcome run_training(const Options& options, const Config& config, const RunI
             .refused_connections = processes->socket().refused_connections(),
             .conflated_versions = processes->conflated_versions()};
   };
-  surroundings.stop_requested = [] { return stop_signal != 0; };
+  surroundings.stop_requested = [&] {
+    return stop_signal != 0 ||
+           (options.stop_after_updates > 0 && newest_version >= options.stop_after_updates);
+  };
   surroundings.show_progress = [&](double fraction, const std::string& line) {
     if (!options.quiet) progress.update(fraction, line);
   };
@@ -381,6 +404,31 @@ void dismiss_hosts() {
   session.finalize();
 }
 
+void allow_open_files_for(std::uint64_t workers) {
+  allow_open_files(kOwnOpenFiles + workers,
+                   "a learner of " + std::to_string(workers) + " workers");
+}
+
+int run_trial(const Options& options, const Config& config) {
+  if (config.learner.mode != TrainingMode::kSynchronous || config.run.budget_seconds > 0) {
+    throw ConfigError(
+        "--verify-resume: only in synchronous mode and with budgets in episodes is a run a "
+        "function "
+        "of its configuration; set learner.mode: synchronous and run.budget_seconds: 0");
+  }
+  ResumeTrial trial{.configuration = {options.config_path},
+                    .folder = options.run_dir.empty() ? default_run_dir(config.run.name + "-verify")
+                                                      : options.run_dir,
+                    .updates_before = options.verify_resume[0],
+                    .updates_after = options.verify_resume[1]};
+  for (const std::string& one : options.overrides) {
+    trial.configuration.emplace_back("--set");
+    trial.configuration.push_back(one);
+  }
+  std::fputs(verify_resume(trial).c_str(), stdout);
+  return static_cast<int>(ExitCode::kDone);
+}
+
 int train_main(int argc, char** argv) {
   const auto process_start = Clock::now();
   Options options = parse_options(argc, argv);
@@ -400,6 +448,7 @@ int train_main(int argc, char** argv) {
   }
   Config config = load_config(config_path, options.overrides);
   make_paths_absolute(config);
+  if (!options.verify_resume.empty()) return run_trial(options, config);
   const SupervisionLimits limits = supervision_limits_from_environment();
   const RunInputs inputs = load_run_inputs(config);
   std::unique_ptr<Checkpoint> resumed;
@@ -412,6 +461,7 @@ int train_main(int argc, char** argv) {
   }
   std::unique_ptr<Checkpoint> initial;
   if (!resumed && !config.model.initial_checkpoint.empty()) initial = load_initial(config, inputs);
+  allow_open_files_for(local_worker_count(config));
   if (options.run_dir.empty()) options.run_dir = default_run_dir(config.run.name);
   RunFolder folder = options.resume ? RunFolder::open(options.run_dir)
                                     : RunFolder::create(options.run_dir, to_yaml(config));
@@ -423,6 +473,7 @@ int train_main(int argc, char** argv) {
   install_signal_handlers();
 
   MpiSession session;
+  allow_open_files_for(static_cast<std::uint64_t>(session.size()) * local_worker_count(config));
   RunOutcome outcome = RunOutcome::kDone;
   try {
     outcome = run_training(options, config, inputs, resumed.get(), initial.get(), limits, session,
@@ -434,7 +485,9 @@ int train_main(int argc, char** argv) {
     throw;
   }
   if (outcome == RunOutcome::kDone) return static_cast<int>(ExitCode::kDone);
-  log_info("stopped by signal {}; continue with: doppler resume {}", static_cast<int>(stop_signal),
+  log_info("stopped {}; continue with: doppler resume {}",
+           stop_signal != 0 ? fmt::format("by signal {}", static_cast<int>(stop_signal))
+                            : fmt::format("after update {}", options.stop_after_updates),
            options.run_dir);
   return static_cast<int>(ExitCode::kResumable);
 }
