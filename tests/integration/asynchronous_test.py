@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+import time
 
 import doppler_run
 import load_run
@@ -152,7 +153,10 @@ class AsynchronousTest(doppler_run.RunTest):
             os.kill(pid, signal.SIGSTOP)
         try:
             began = doppler_run.checkpoint_updates(run_dir)[-1]
+            frozen_at = time.monotonic()
             self.wait_for_update(process, run_dir, began + 200)
+            while time.monotonic() - frozen_at < float(os.environ.get("DOPPLER_FROZEN_SECONDS", "0")):
+                time.sleep(0.1)
         finally:
             for pid in frozen:
                 os.kill(pid, signal.SIGCONT)
