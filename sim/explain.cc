@@ -55,6 +55,9 @@ class Explainer {
     total("  computing          ", computing);
     total("  moving tensors     ", moving);
     total("    lost to sharing  ", shared);
+    // Between the end of what a step waited for and its start; simulations have none of it.
+    const SimTime between = execution_.makespan - computing - moving;
+    if (between > SimTime(0)) total("  between steps      ", between);
     return text;
   }
 
