@@ -114,10 +114,11 @@ std::vector<MemoryShortage> CpuBackend::load(const RunPlan& plan,
   std::vector<MemoryShortage> shortages;
   for (std::int32_t d = 0; d < device_count(); ++d) {
     const DeviceId device(d);
-    const auto capacity = topology_->device(device).memory_bytes;
-    if (capacity && arena_.bytes[device] > *capacity) {
+    // Without a limit, the system would grant the memory and end the process when it is used.
+    const std::int64_t capacity = memory_bytes(device);
+    if (capacity > 0 && arena_.bytes[device] > capacity) {
       shortages.push_back(
-          {.device = device, .needed_bytes = arena_.bytes[device], .available_bytes = *capacity});
+          {.device = device, .needed_bytes = arena_.bytes[device], .available_bytes = capacity});
     }
   }
   if (!shortages.empty()) return shortages;

@@ -32,8 +32,9 @@ struct CpuOptions {
 
 class CpuBackend : public Backend {
  public:
-  // As many devices as `topology` has; each gets its memory_bytes, without limit where it states
-  // none. Topology, and the graph of what is loaded, must outlive it.
+  // As many devices as `topology` has; each gets its memory_bytes; where it states none, an
+  // equal share of 90 % of the machine's memory. Topology, and the graph of what is loaded, must
+  // outlive it.
   CpuBackend(const Topology& topology, const CpuOptions& options);
   ~CpuBackend() override;
   CpuBackend(const CpuBackend&) = delete;

@@ -238,6 +238,15 @@ TEST(Execution, TellsWhatDoesNotFitIntoMemory) {
   }
 }
 
+// 2^50 bytes, and no limit stated: more than any machine that this runs on has.
+TEST(CpuExecution, TellsWhatTheMachineHasNoRoomFor) {
+  const Graph graph = test::make_unit_graph({{1, std::int64_t{1} << 50}}, {});
+  const Topology topology = test::small_machine(1, 1);
+  const CostTable costs = CostTable::physical(graph, topology);
+  GraphRunner runner(costs, topology, {}, std::make_unique<CpuBackend>(topology, CpuOptions()));
+  EXPECT_EQ(runner.load(Assignment(1, DeviceId(0))).size(), 1U);
+}
+
 // Pinned inputs are there from the start and are sent; nobody runs them.
 TEST(Execution, SendsInputsThatStateADevice) {
   GraphBuilder builder("given", CostUnit::kPhysical);
