@@ -68,7 +68,7 @@ void JoinedHosts::greet(const std::string& peer, const Join& join, Clock::time_p
 
 bool JoinedHosts::serve(const std::string& peer, Host& host, Clock::time_point now) {
   const bool in_transit = host.sent && (!host.have || *host.sent > *host.have);
-  if (in_transit && now - host.sent_at < kLost) return false;
+  if (in_transit && now < host.lost_at) return false;
   const auto newer = [&](const Version& version) {
     return !host.have || version.version > *host.have;
   };
@@ -78,7 +78,7 @@ bool JoinedHosts::serve(const std::string& peer, Host& host, Clock::time_point n
   if (socket_->send(peer, next->message) != SendOutcome::kSent) return false;
   if (host.have) conflated_ += next->version - *host.have - 1;
   host.sent = next->version;
-  host.sent_at = now;
+  host.lost_at = now + lost_after(next->message.size());
   return true;
 }
 

@@ -43,8 +43,11 @@ class JoinedHosts {
   // these times without a word, and it is forgotten after the second.
   static constexpr std::chrono::seconds kSilence{5};
   static constexpr std::chrono::seconds kForgotten{120};
-  // A version that has not arrived by then was lost with a connection and is sent again.
-  static constexpr std::chrono::seconds kLost{10};
+  // A version of so many bytes that has not arrived by then was lost with a connection, and is sent
+  // again: two seconds, and one for each MB.
+  static Clock::duration lost_after(std::size_t bytes) {
+    return std::chrono::seconds(2) + std::chrono::microseconds(bytes);
+  }
 
   // The socket must outlive it.
   JoinedHosts(LearnerSocket& socket, const JoinTerms& terms);
@@ -68,7 +71,7 @@ class JoinedHosts {
     std::string machine;
     std::optional<std::uint64_t> have;
     std::optional<std::uint64_t> sent;  // on its way, or lost
-    Clock::time_point sent_at;
+    Clock::time_point lost_at;          // when it counts as lost
     bool waits = false;   // for a version newer than `have`
     bool silent = false;  // told of already
     Clock::time_point heard_at;

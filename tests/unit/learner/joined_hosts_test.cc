@@ -97,7 +97,7 @@ TEST_F(JoinedHostsTest, HasOneVersionOnItsWay) {
   publish(2);
   say(WeightsWanted{}, kNow + seconds(2));
   EXPECT_EQ(message_kind(hear()), MessageKind::kNothingNewer);
-  say(WeightsWanted{}, kNow + JoinedHosts::kLost);
+  say(WeightsWanted{}, kNow + seconds(3));
   EXPECT_EQ(hear_version(), 1U);
 }
 
