@@ -15,7 +15,7 @@ import doppler_run
 import load_run
 from doppler_run import DEADLINE_SECONDS, children_of
 
-STRANGER_SECONDS = float(os.environ.get("DOPPLER_STRANGER_SECONDS", "2"))
+STRANGER_SECONDS = float(os.environ.get("DOPPLER_STRANGER_SECONDS", "1.5"))
 
 
 class ElasticTest(doppler_run.RunTest):
@@ -50,8 +50,8 @@ class ElasticTest(doppler_run.RunTest):
         self.wait_until(is_there, f"host {host} plays", process)
 
     def test_weights_do_not_depend_on_who_comes_and_goes(self):
-        settings = ("--set", "stages.simulation.episodes=12800")
-        updates = (320 + 12800) // 32
+        settings = ("--set", "stages.simulation.episodes=9600")
+        updates = (320 + 9600) // 32
         quiet = self.train("quiet", *settings)
         run_dir = self.path / "elastic"
         process = self.start("train", self.config, "--run-dir", run_dir, "--quiet", "--workers", 1, *settings)
@@ -79,7 +79,7 @@ class ElasticTest(doppler_run.RunTest):
                    for run in (quiet, run_dir)]
         self.assertEqual(digests[0], digests[1])
         summary = self.check_summary(run_dir)
-        self.assertEqual(summary["counts"]["trained"], 320 + 12800)
+        self.assertEqual(summary["counts"]["trained"], 320 + 9600)
         self.assertEqual(summary["counts"]["failed"], 0)
         self.assertEqual(len(set(load_run.Run(run_dir).episodes()["worker"].tolist())), 4)
         text, _ = self.run_doppler("status", run_dir)
