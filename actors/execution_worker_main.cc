@@ -4,6 +4,7 @@
 #include "common/cli.h"
 #include "gpuexec/backend_factory.h"
 #include "gpuexec/measured_executor.h"
+#include "gpuexec/poisoned_exit.h"
 
 namespace doppler {
 namespace {
@@ -24,6 +25,7 @@ std::unique_ptr<Executor> make_measured(const ExecutionConfig& config, const Cos
 
 int main(int argc, char** argv) {
   return doppler::run_program(argc, argv, [](int count, char** values) {
-    return doppler::run_worker_program(count, values, doppler::make_measured);
+    return doppler::with_poisoned_exit_code(
+        [&] { return doppler::run_worker_program(count, values, doppler::make_measured); });
   });
 }
