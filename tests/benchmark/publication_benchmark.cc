@@ -141,9 +141,12 @@ int publication_benchmark(const std::string& how) {
     };
     std::printf(
         "host %d, %s: %zu of %d versions; ms to shared memory: median %.2f, 95%% %.2f, "
-        "largest %.2f; waiting uses %.2f%% of a core\n",
+        "largest %.2f\n",
         session.rank(), how.c_str(), latencies.size(), kVersions, quantile(0.5), quantile(0.95),
-        latencies.back(), 100 * waiting);
+        latencies.back());
+    if (waiting > 0) {
+      std::printf("host %d: waiting uses %.2f%% of a core\n", session.rank(), 100 * waiting);
+    }
     std::fflush(stdout);
   }
   session.finalize();
