@@ -23,6 +23,7 @@
 #include "gpuexec/measured_executor.h"
 #include "gpuexec/poisoned_exit.h"
 #include "sim/local_search.h"
+#include "sim/search_starts.h"
 #include "sim/simulation_flags.h"
 
 namespace doppler {
@@ -80,26 +81,6 @@ Flags read_flags(int argc, char** argv) {
   return flags;
 }
 
-std::vector<SearchStart> read_starts(const Flags& flags, const CostTable& costs) {
-  std::vector<SearchStart> starts;
-  if (flags.starts.empty()) return starts;
-  const std::string name = input_name(flags.starts);
-  for (Assignment& assignment :
-       parse_assignments(read_text_file(flags.starts), name, costs.graph().operation_count(),
-                         costs.device_count())) {
-    for (std::size_t i = 0; i < assignment.size(); ++i) {
-      const OperationId operation(static_cast<std::int32_t>(i));
-      if (costs.allowed(operation, assignment[operation])) continue;
-      throw ConfigError(name + ": assignment " + std::to_string(starts.size() + 1) +
-                        ": operation " + std::to_string(i) + " may not run on device " +
-                        std::to_string(assignment[operation].value()) +
-                        ": the graph pins it elsewhere or forbids it there");
-    }
-    starts.push_back({std::move(assignment), {}});
-  }
-  return starts;
-}
-
 int search_main(int argc, char** argv) {
   const Flags flags = read_flags(argc, argv);
   const Imported file = load_any_graph(flags.graph, std::nullopt, {});
@@ -113,7 +94,7 @@ int search_main(int argc, char** argv) {
   physical.dispatch = flags.rules.dispatch;
   physical.memory = MemoryRule::kEnforce;
   LocalSearchOptions options;
-  options.starts = read_starts(flags, costs);
+  options.starts = read_search_starts(flags.starts, costs);
   options.refine = !options.starts.empty();
   options.seed = flags.seed;
   options.evaluations = flags.evaluations;

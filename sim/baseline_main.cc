@@ -16,7 +16,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "common/assignment_text.h"
 #include "common/cli.h"
 #include "common/error.h"
 #include "common/graph_format.h"
@@ -29,6 +28,7 @@
 #include "sim/device_choices.h"
 #include "sim/lower_bounds.h"
 #include "sim/machine.h"
+#include "sim/search_starts.h"
 #include "sim/simulation_flags.h"
 #include "sim/watched_run.h"
 
@@ -123,25 +123,6 @@ Flags read_flags(int argc, char** argv) {
   return flags;
 }
 
-std::vector<SearchStart> read_starts(const std::string& path, const CostTable& costs) {
-  std::vector<SearchStart> starts;
-  if (path.empty()) return starts;
-  const std::string name = input_name(path);
-  for (Assignment& assignment : parse_assignments(
-           read_text_file(path), name, costs.graph().operation_count(), costs.device_count())) {
-    for (std::size_t i = 0; i < assignment.size(); ++i) {
-      const OperationId operation(static_cast<std::int32_t>(i));
-      if (costs.allowed(operation, assignment[operation])) continue;
-      throw ConfigError(name + ": assignment " + std::to_string(starts.size() + 1) +
-                        ": operation " + std::to_string(i) + " may not run on device " +
-                        std::to_string(assignment[operation].value()) +
-                        ": the graph pins it elsewhere or forbids it there");
-    }
-    starts.push_back({std::move(assignment), {}});
-  }
-  return starts;
-}
-
 // All that the algorithms need, in the order in which it has to be there. Owns it, and each
 // algorithm that runs has a share: one that is left behind runs on beside the end of the program.
 class Comparison : public std::enable_shared_from_this<Comparison> {
@@ -164,7 +145,7 @@ class Comparison : public std::enable_shared_from_this<Comparison> {
                        simulation.memory == MemoryRule::kReport;
     options_.exhaustive.cost_table_bounds = !physical_ || !noisy;
     options_.exhaustive.cost_table_tells_all = !physical_ || plain;
-    options_.local_search_starts = read_starts(flags_.starts, machine_.costs());
+    options_.local_search_starts = read_search_starts(flags_.starts, machine_.costs());
     options_.stop = stop_.get_token();
     options_.on_progress = [this](const SearchProgress& search) { set_search(search); };
 
