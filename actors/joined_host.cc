@@ -12,6 +12,7 @@
 #include "common/message.h"
 #include "common/program_path.h"
 #include "common/shared_weights.h"
+#include "common/text_file.h"
 
 namespace doppler {
 namespace {
@@ -151,16 +152,31 @@ class Session {
   Clock::time_point next_supervision_;
 };
 
+// Where no learner can come, there is nothing to wait for.
+void check_can_go_on(const std::string& run_dir) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(run_dir, error)) {
+    throw ConfigError("run folder " + run_dir +
+                      ": there is no such folder; give the folder of a run that goes on");
+  }
+  if (!std::filesystem::exists(run_dir + "/config.yaml", error)) {
+    throw ConfigError("run folder " + run_dir +
+                      ": there is no config.yaml in it; give the folder of a run that goes on");
+  }
+  // A run has a summary only after its end.
+  const std::string summary = run_dir + "/summary.json";
+  if (std::filesystem::exists(summary, error) &&
+      read_text_file(summary).find("\"outcome\": \"done\"") != std::string::npos) {
+    throw ConfigError("run folder " + run_dir + ": the run is done; there is nothing left to play");
+  }
+}
+
 // nullopt: it was asked to leave meanwhile.
 std::optional<JoinFile> wait_for_run(const JoinOptions& options,
                                      const std::function<bool()>& leave_requested) {
   const auto deadline = Clock::now() + options.patience;
   bool told = false;
   while (!leave_requested()) {
-    if (!std::filesystem::is_directory(options.run_dir)) {
-      throw ConfigError("run folder " + options.run_dir +
-                        ": there is no such folder; give the folder of a run that goes on");
-    }
     if (auto file = load_join_file(options.run_dir)) return file;
     if (!told) log_info("no learner is at work in {}; waiting for one", options.run_dir);
     told = true;
@@ -176,6 +192,7 @@ std::optional<JoinFile> wait_for_run(const JoinOptions& options,
 }  // namespace
 
 JoinOutcome take_part(const JoinOptions& options, const std::function<bool()>& leave_requested) {
+  check_can_go_on(options.run_dir);
   while (true) {
     const auto file = wait_for_run(options, leave_requested);
     if (!file) return JoinOutcome::kLeft;

@@ -13,6 +13,7 @@ holds all numbers. Needs no display. Exit code 2: bad input, or a run failed.
 import argparse
 import json
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -21,6 +22,23 @@ import sys
 def fail(message):
     print(f"equal_evaluations.py: {message}", file=sys.stderr)
     raise SystemExit(2)
+
+
+def finished_run(options, folder, begin):
+    """The summary of the run in `folder`, which is begun or gone on with until it is done."""
+    summary = folder / "summary.json"
+    if not summary.exists() or json.loads(summary.read_text())["outcome"] != "done":
+        run([options.bin / "doppler", "resume", folder, "--quiet"] if (folder / "config.yaml").exists() else begin())
+    return json.loads(summary.read_text())
+
+
+def check_same_question(options, question):
+    """Results that are there already must answer the same question."""
+    file = options.output / "question.json"
+    text = json.dumps(question, indent=1, default=str)
+    if file.exists() and file.read_text() != text:
+        fail(f"{options.output}: holds results for another graph or other settings (question.json); give another -o")
+    file.write_text(text)
 
 
 def run(command):
@@ -43,7 +61,8 @@ def episodes_of(evaluations, options):
 
 def learn(options, evaluations, seed):
     folder = options.output / f"learn-{evaluations}-seed{seed}"
-    if not (folder / "summary.json").exists():
+
+    def begin():
         imitation, simulation, refinement = episodes_of(evaluations, options)
         settings = [f"graph.path={options.graph}", f"run.seed={seed}", "run.budget_seconds=0", "archive.enabled=false",
                     f"learner.batch_episodes={options.batch}", f"refinement.evaluations={refinement}"]
@@ -52,8 +71,9 @@ def learn(options, evaluations, seed):
         command = [options.bin / "doppler", "train", options.config, "--run-dir", folder, "--quiet", "--workers", options.workers]
         for setting in settings + options.set:
             command += ["--set", setting]
-        run(command)
-    graph = json.loads((folder / "summary.json").read_text())["graphs"][0]
+        return command
+
+    graph = finished_run(options, folder, begin)["graphs"][0]
     return graph["policy_best_cost"], graph.get("refined_cost", graph["policy_best_cost"])
 
 
@@ -87,6 +107,8 @@ def parse_arguments():
         options.seeds = [int(text) for text in options.seeds.split(",")]
     except ValueError as error:
         fail(f"--evaluations, --seeds: {error}; give whole numbers separated by commas")
+    if options.batch < 1:
+        fail("--batch: must be at least 1")
     if min(options.evaluations) < 4 * options.batch or not 0 <= (options.refine_share or 0) < 1:
         fail(f"--evaluations must be at least {4 * options.batch}, four batches, and --refine-share in [0, 1)")
     options.output.mkdir(parents=True, exist_ok=True)
@@ -95,6 +117,8 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
+    question = {key: value for key, value in vars(options).items() if key not in ("bin", "output", "evaluations", "seeds", "workers")}
+    check_same_question(options, {**question, "graph_bytes": pathlib.Path(options.graph).stat().st_size})
     results = {}
     print(f"{'evaluations':>11} {'policy':>10} {'refined':>10} {'search':>10} {'against search':>15}")
     for evaluations in options.evaluations:
@@ -107,4 +131,8 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the run that goes on is ended with this script
+    try:
+        main()
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}")

@@ -12,6 +12,7 @@ that are there already are not made again; OUTPUT/results.json holds all numbers
 import argparse
 import json
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -20,6 +21,23 @@ import sys
 def fail(message):
     print(f"real_evaluations.py: {message}", file=sys.stderr)
     raise SystemExit(2)
+
+
+def finished_run(options, folder, begin):
+    """The summary of the run in `folder`, which is begun or gone on with until it is done."""
+    summary = folder / "summary.json"
+    if not summary.exists() or json.loads(summary.read_text())["outcome"] != "done":
+        run([options.bin / "doppler", "resume", folder, "--quiet"] if (folder / "config.yaml").exists() else begin())
+    return json.loads(summary.read_text())
+
+
+def check_same_question(options, question):
+    """Results that are there already must answer the same question."""
+    file = options.output / "question.json"
+    text = json.dumps(question, indent=1, default=str)
+    if file.exists() and file.read_text() != text:
+        fail(f"{options.output}: holds results for another graph or other settings (question.json); give another -o")
+    file.write_text(text)
 
 
 def run(command, **options):
@@ -46,7 +64,8 @@ def best_baseline(options):
 
 def learn(options, evaluations, seed):
     folder = options.output / f"learn-{evaluations}-seed{seed}"
-    if not (folder / "summary.json").exists():
+
+    def begin():
         batch = max(1, min(options.batch, evaluations // 3))
         settings = [f"graph.path={options.graph}", f"simulation.topology={options.topology}", f"execution.backend={options.backend}",
                     f"run.seed={seed}", f"stages.real.episodes={evaluations // batch * batch}", f"learner.batch_episodes={batch}",
@@ -55,7 +74,9 @@ def learn(options, evaluations, seed):
         command = [options.bin / "doppler", "train", options.config, "--run-dir", folder, "--quiet"]
         for setting in settings + options.set:
             command += ["--set", setting]
-        run(command)
+        return command
+
+    finished_run(options, folder, begin)
     return as_line(folder / "best/assignment.json")
 
 
@@ -96,6 +117,8 @@ def parse_arguments():
         options.seeds = [int(text) for text in options.seeds.split(",")]
     except ValueError as error:
         fail(f"--evaluations, --seeds: {error}; give whole numbers separated by commas")
+    if min(options.batch, options.repeats, options.rounds) < 1:
+        fail("--batch, --repeats and --rounds: must be at least 1")
     if min(options.evaluations) < 3:
         fail("--evaluations: must be at least 3")
     options.output.mkdir(parents=True, exist_ok=True)
@@ -104,6 +127,8 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
+    question = {key: value for key, value in vars(options).items() if key not in ("bin", "output", "evaluations", "seeds", "rounds")}
+    check_same_question(options, {**question, "graph_bytes": options.graph.stat().st_size})
     results = {}
     print(f"{'evaluations':>11} {'learned / searched':>18} {'smallest':>9} {'largest':>9}")
     for evaluations in options.evaluations:
@@ -114,4 +139,8 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the run that goes on is ended with this script
+    try:
+        main()
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}")

@@ -75,7 +75,7 @@ Flags read_flags(int argc, char** argv) {
   app.footer(
       "Simulated annealing as doppler baseline runs it in simulation. The best of many noisy "
       "measurements is partly luck: measure it again with doppler\n"
-      "execute. Ctrl-C ends the search with its best so far.\n\nExample:\n"
+      "execute. Ctrl-C and SIGTERM end the search with its best so far.\n\nExample:\n"
       "  doppler search graph.json --topology here.yaml --evaluations 1000 -o searched.csv");
   parse_flags(app, argc, argv);
   return flags;
@@ -110,7 +110,7 @@ int search_main(int argc, char** argv) {
     progress.update(search.fraction, std::to_string(search.evaluations) + " evaluations, best " +
                                          std::to_string(1e3 * search.best.seconds()) + " ms");
   };
-  std::signal(SIGINT, [](int) { interrupted = true; });
+  for (int number : {SIGINT, SIGTERM}) std::signal(number, [](int) { interrupted = true; });
   const BaselineResult result = local_search(costs, executor, options);
   progress.clear();
   if (!result.feasible)

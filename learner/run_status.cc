@@ -112,6 +112,7 @@ void take_checkpoint(RunStatus& status) {
     graph.name = state.name;
     graph.best_ticks = placement_ticks(state.best);
     graph.greedy_ticks = placement_ticks(state.greedy);
+    graph.measured_best_ticks = placement_ticks(state.measured);
     graph.lower_bound_ticks = state.lower_bound.ticks();
     for (const NamedTime& baseline : state.baselines) {
       graph.baselines.push_back({baseline.name, baseline.time.ticks()});
@@ -126,6 +127,7 @@ void take_checkpoint(RunStatus& status) {
 void take_graph(const Json& row, GraphStatus& graph) {
   if (const auto best = ticks(row, "best_ticks")) graph.best_ticks = best;
   if (const auto greedy = ticks(row, "greedy_ticks")) graph.greedy_ticks = greedy;
+  if (const auto best = ticks(row, "measured_best_ticks")) graph.measured_best_ticks = best;
 }
 
 // The oldest of the newest rows from which the pace is taken; null: there are not two of them.

@@ -36,6 +36,7 @@ struct GraphStatus {
   std::string name;
   std::optional<std::int64_t> best_ticks;  // makespans
   std::optional<std::int64_t> greedy_ticks;
+  std::optional<std::int64_t> measured_best_ticks;  // of a real stage, on the machine
   std::optional<std::int64_t> refined_ticks;
   std::optional<std::int64_t> lower_bound_ticks;
   std::vector<BaselineStatus> baselines;  // the best first

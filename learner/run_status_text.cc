@@ -31,6 +31,7 @@ Json graph_json(const GraphStatus& graph, bool physical) {
   };
   add("best", graph.best_ticks);
   add("greedy", graph.greedy_ticks);
+  add("measured_best", graph.measured_best_ticks);
   add("refined", graph.refined_ticks);
   add("lower_bound", graph.lower_bound_ticks);
   json["baselines"] = Json::array();
@@ -114,6 +115,11 @@ std::string graph_text(const GraphStatus& graph, bool physical) {
   const std::size_t shown = std::min<std::size_t>(kShownBaselines, graph.baselines.size());
   for (std::size_t b = 0; b < shown; ++b) row(graph.baselines[b].name, graph.baselines[b].ticks);
   row("lower bound", graph.lower_bound_ticks);
+  // On the machine: not to be compared with what is simulated.
+  if (graph.measured_best_ticks) {
+    text += fmt::format("  {:<32} {:>14.4f}\n", "stage III, best, measured",
+                        cost(*graph.measured_best_ticks, physical) * scale);
+  }
   return text;
 }
 
@@ -327,6 +333,7 @@ std::string status_prometheus(const RunStatus& status) {
     };
     sample("policy best", graph.best_ticks);
     sample("policy greedy", graph.greedy_ticks);
+    sample("stage III measured", graph.measured_best_ticks);
     sample("refined", graph.refined_ticks);
     sample("lower bound", graph.lower_bound_ticks);
     for (const BaselineStatus& baseline : graph.baselines) sample(baseline.name, baseline.ticks);

@@ -33,6 +33,7 @@ void add_graph_metrics(const GraphMetrics& graph, Json& json) {
   json["makespan_mean_ticks"] = graph.makespan_mean_ticks;
   json["makespan_min_ticks"] = graph.makespan_min.ticks();
   json["best_ticks"] = graph.best.ticks();
+  if (graph.measured_best) json["measured_best_ticks"] = graph.measured_best->ticks();
   if (graph.greedy) json["greedy_ticks"] = graph.greedy->ticks();
 }
 

@@ -23,8 +23,9 @@ struct GraphMetrics {
   std::string name;
   double makespan_mean_ticks = 0;  // over its trajectories in the batch; 0 without any
   SimTime makespan_min;
-  SimTime best;                   // so far
-  std::optional<SimTime> greedy;  // where this batch evaluated the policy
+  SimTime best;                          // so far, in simulation
+  std::optional<SimTime> measured_best;  // so far, in the real stage
+  std::optional<SimTime> greedy;         // where this batch evaluated the policy
 };
 
 struct MetricsRow {

@@ -96,6 +96,7 @@ void TicketDesk::handle(IncomingMessage message) {
     return;
   }
   const auto peer = peers_.find(message.peer);
+  if (peer != peers_.end()) peer->second.heard = BookClock::now();
   if (peer != peers_.end()) {
     peer->second.suspended = false;
     if (kind == MessageKind::kLeave) {
@@ -169,7 +170,7 @@ void TicketDesk::greet(const std::string& name, const Hello& hello) {
           .first->second;
   welcome_.worker_number = number;
   if (socket_->send(name, encode(welcome_)) != SendOutcome::kSent) return;
-  peers_[name] = {hello.host, hello.worker, hello.incarnation, 0, false};
+  peers_[name] = {hello.host, hello.worker, hello.incarnation, 0, BookClock::now(), false};
   HostActivity& activity = activity_[hello.host];
   activity.host = hello.host;
   activity.machine = hello.machine;
@@ -206,10 +207,20 @@ void TicketDesk::hand_out() {
   }
 }
 
-// Measurements of a host are made by as many of its workers as the configuration allows.
+// Measurements of a machine are made by as many of its workers as the configuration allows,
+// whatever host they belong to: the first of those that live. One that has been silent for a lease
+// is not waited for.
 bool TicketDesk::may_play(const Peer& peer, const Ticket& ticket) const {
-  return ticket.stage != Stage::kReal ||
-         std::cmp_less(peer.worker, welcome_.execution.workers_per_host);
+  if (ticket.stage != Stage::kReal) return true;
+  const auto now = BookClock::now();
+  const std::string& machine = activity_.at(peer.host).machine;
+  std::int64_t before = 0;
+  for (const auto& [name, other] : peers_) {
+    if (other.suspended || now - other.heard > lease_.length(now)) continue;
+    if (activity_.at(other.host).machine != machine) continue;
+    if (std::pair(other.host, other.worker) < std::pair(peer.host, peer.worker)) ++before;
+  }
+  return before < welcome_.execution.workers_per_host;
 }
 
 void TicketDesk::forget(const std::string& name, const char* why) {

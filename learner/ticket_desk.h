@@ -60,7 +60,8 @@ class TicketDesk {
     std::uint32_t host = 0;
     std::uint32_t worker = 0;
     std::uint32_t incarnation = 0;
-    std::uint32_t credit = 0;  // tickets it would take now
+    std::uint32_t credit = 0;     // tickets it would take now
+    BookClock::time_point heard;  // its newest message
     bool suspended = false;  // it cannot be reached or its host is silent; until it says something
   };
   void handle(IncomingMessage message);

@@ -31,6 +31,7 @@
 #include "common/text_file.h"
 #include "common/topology_file.h"
 #include "common/worker_supervisor.h"
+#include "gpuexec/backend_factory.h"
 #include "learner/checkpoint_store.h"
 #include "learner/final_comparison.h"
 #include "learner/refinement.h"
@@ -392,6 +393,15 @@ bool is_finished(const std::string& run_dir, const Checkpoint& resumed, const Co
   return tells_of_the_end(read_text_file(run_dir + "/summary.json"), resumed.update);
 }
 
+void refuse_missing_backend(const std::string& backend) {
+  const std::vector<std::string> names = backend_names();
+  if (std::find(names.begin(), names.end(), backend) != names.end()) return;
+  throw ConfigError(fmt::format(
+      "execution.backend: this build is without {}; it has {}; build with -DDP_WITH_CUDA=ON where "
+      "the CUDA Toolkit is",
+      backend, fmt::join(names, ", ")));
+}
+
 // They wait for a learner: without one they would wait for ever.
 void dismiss_hosts() {
   MpiSession session;
@@ -405,8 +415,7 @@ void dismiss_hosts() {
 }
 
 void allow_open_files_for(std::uint64_t workers) {
-  allow_open_files(kOwnOpenFiles + workers,
-                   "a learner of " + std::to_string(workers) + " workers");
+  allow_open_files(kOwnOpenFiles + workers, "a learner of " + std::to_string(workers) + " workers");
 }
 
 int run_trial(const Options& options, const Config& config) {
@@ -450,6 +459,7 @@ int train_main(int argc, char** argv) {
   make_paths_absolute(config);
   if (!options.verify_resume.empty()) return run_trial(options, config);
   const SupervisionLimits limits = supervision_limits_from_environment();
+  if (config.stages.real.enabled) refuse_missing_backend(config.execution.backend);
   const RunInputs inputs = load_run_inputs(config);
   std::unique_ptr<Checkpoint> resumed;
   if (options.resume) resumed = load_resumed(options.run_dir, inputs);

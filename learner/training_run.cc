@@ -346,6 +346,11 @@ bool TrainingRun::consider(std::uint32_t graph, const Trajectory& trajectory,
                            const char* found_by) {
   BestPlacement& best = best_of(graph, trajectory.stage);
   if (trajectory.makespan >= best.makespan) return false;
+  // What ran into the time-out costs twice the time-out: a penalty, not a measurement.
+  if (trajectory.stage == Stage::kReal &&
+      trajectory.makespan.seconds() >= 2 * config_.execution.timeout_seconds) {
+    return false;
+  }
   best = {trajectory.makespan,     trajectory.episode,   trajectory.seed, found_by,
           trajectory.assignment(), trajectory.operations};
   best_dirty_[graph] = true;
@@ -409,8 +414,10 @@ MetricsRow TrainingRun::write_metrics(const UpdateStatistics& statistics, const 
       ++count;
     }
     if (count > 0) graph.makespan_mean_ticks = sum / static_cast<double>(count);
-    graph.best = best_of(g, point.stage).makespan;
-    graph.greedy = fresh_greedy_[g];
+    graph.best = graphs_[g].state.best.makespan;
+    const BestPlacement& measured = graphs_[g].state.measured;
+    if (!measured.assignment.empty()) graph.measured_best = measured.makespan;
+    if (point.stage != Stage::kReal) graph.greedy = fresh_greedy_[g];
   }
   row.episodes_per_second = episodes_per_second_;
   row.statistics = statistics;
@@ -441,8 +448,11 @@ void TrainingRun::report_progress(const StagePoint& point, const MetricsRow& row
       fmt::format("{:<10} update {:>6}  {:>6.0f} episodes/s  mean {:.4g}  best {:.6g}",
                   stage_name(point.stage), update_, episodes_per_second_,
                   row.graphs[shown].makespan_mean_ticks * (physical() ? 1e-12 : 1e-10),
-                  displayed_cost(row.graphs[shown].best, physical()));
-  if (!state.greedy.assignment.empty()) {
+                  displayed_cost(point.stage == Stage::kReal
+                                     ? row.graphs[shown].measured_best.value_or(SimTime(0))
+                                     : row.graphs[shown].best,
+                                 physical()));
+  if (point.stage != Stage::kReal && !state.greedy.assignment.empty()) {
     line += fmt::format("  greedy {:.6g}", displayed_cost(state.greedy.makespan, physical()));
   }
   if (graphs_.size() > 1) line += "  " + state.name;

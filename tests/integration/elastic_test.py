@@ -114,6 +114,13 @@ class ElasticTest(doppler_run.RunTest):
     def test_a_folder_without_a_run_is_refused(self):
         _, errors = self.run_doppler("actor", "--join", self.path / "nothing", expect=2)
         self.assertIn("there is no such folder", errors)
+        (self.path / "empty").mkdir()
+        _, errors = self.run_doppler("actor", "--join", self.path / "empty", expect=2)
+        self.assertIn("there is no config.yaml in it", errors)
+        (self.path / "empty/config.yaml").write_text("{}")
+        (self.path / "empty/summary.json").write_text('{\n  "outcome": "done",\n')
+        _, errors = self.run_doppler("actor", "--join", self.path / "empty", expect=2)
+        self.assertIn("the run is done", errors)
         _, errors = self.run_doppler("actor", "--join", self.path, "--wait", 0, expect=3)
         self.assertIn("no learner came within 0 s", errors)
         (self.path / "join").write_text("something else\n")

@@ -8,6 +8,7 @@ a limit: the machine may do other things besides.
 import json
 import os
 import signal
+import subprocess
 import time
 
 import doppler_run
@@ -30,6 +31,14 @@ archive: {{decisions_per_second: -1}}
 """
 UPDATES = (64 + 256 + 96) // 16
 REAL = 3  # number of the stage in the log
+
+
+def missing_backends():
+    """A backend that this build lacks is found out before anything begins."""
+    result = subprocess.run([doppler_run.BIN / "doppler", "calibrate", "--backend", "cuda", "--devices", "1", "-o", "-"],
+                            capture_output=True, text=True)
+    lacks = "this build is without it" in result.stderr
+    return [(("execution.backend=cuda",), "execution.backend: this build is without cuda")] if lacks else []
 
 
 class RealStageTest(doppler_run.RunTest):
@@ -102,6 +111,18 @@ class RealStageTest(doppler_run.RunTest):
         self.run_doppler("resume", run_dir, "--quiet")
         self.check_run(run_dir, lives=2)
 
+    def test_workers_that_join_on_the_machine_do_not_measure(self):
+        run_dir = self.path / "run"
+        process = self.start("train", self.config, "--run-dir", run_dir, "--quiet", "--workers", 1, "--set", "stages.real.episodes=320")
+        self.wait_for_update(process, run_dir, UPDATES - 6)
+        actor = self.start("actor", "--join", run_dir, "--workers", 1)
+        self.finish(process)
+        _, errors = self.finish(actor)
+        episodes = load_run.Run(run_dir).episodes()
+        real = (episodes["status"] == 0) & (episodes["stage"] == REAL)
+        self.assertEqual(int(real.sum()), 320)
+        self.assertEqual(len(set(episodes["worker"][real].tolist())), 1, errors)
+
     @staticmethod
     def alive(pid):
         return pid in doppler_run.processes()
@@ -111,6 +132,7 @@ class RealStageTest(doppler_run.RunTest):
             (("simulation.mode=reference", "simulation.topology="), "stages.real.enabled"),
             (("execution.backend=abacus",), "execution.backend"),
             (("execution.repeats=0",), "execution.repeats"),
+            *missing_backends(),
         ):
             flags = [word for setting in settings for word in ("--set", setting)]
             _, errors = self.run_doppler("train", self.config, "--run-dir", self.path / "refused", *flags, expect=2)
