@@ -98,7 +98,11 @@ std::string program_title(const std::string& path) {
 }
 
 int run_program(int argc, char** argv, const std::function<int(int, char**)>& program) {
-  const std::string title = program_title(argc > 0 ? argv[0] : "doppler");
+  std::string title = program_title(argc > 0 ? argv[0] : "doppler");
+  // One program, two verbs.
+  if (title == "doppler train" && argc > 1 && std::string(argv[1]) == "resume") {
+    title = "doppler resume";
+  }
   try {
     const int code = program(argc, argv);
     if (!std::cout.flush() || std::fflush(stdout) != 0) {

@@ -73,6 +73,12 @@ class Front(CliTest):
             self.assertIn(f"\n  {verb} ", result.stdout)
         self.assertIn("Example:", result.stdout)
 
+    @unittest.skipUnless((BIN / "doppler-train").exists(), "built without training")
+    def test_resume_calls_itself_by_its_verb(self):
+        result = run("resume", "no-run")
+        self.assertEqual(result.returncode, 2)
+        self.assertTrue(result.stderr.startswith("doppler resume: run folder no-run: "), result.stderr)
+
     def test_version(self):
         self.assertRegex(run("--version").stdout, r"^doppler \d+\.\d+\.\d+\n$")
 
