@@ -20,9 +20,6 @@ CONFIG = doppler_run.CONFIG.replace("learner: {", "learner: {mode: asynchronous,
 class AsynchronousTest(doppler_run.RunTest):
     CONFIG = CONFIG
 
-    def rows(self, run_dir):
-        return [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
-
     def check_run(self, run_dir, staleness=2, updates=UPDATES, batch=32):
         """Budget used to the last episode, books balanced in every row, nothing trained too late, all of it logged once."""
         summary = self.check_summary(run_dir)

@@ -165,6 +165,12 @@ class RunTest(unittest.TestCase):
         self.assertEqual(len(trained), EPISODES)
         self.assertEqual(len(set(trained)), EPISODES)
 
+    @staticmethod
+    def rows(run_dir):
+        """Of the metrics; the last line of a run that goes on may not be whole yet."""
+        text = (run_dir / "metrics.jsonl").read_text()
+        return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+
     def check_summary(self, run_dir):
         summary = json.loads((run_dir / "summary.json").read_text())
         counts = summary["counts"]

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Hosts that come and go, and strangers: `elastic_test.py BIN_DIR ANALYSIS_DIR [unittest arguments]`."""
 
-import json
 import os
 import random
 import re
@@ -21,9 +20,6 @@ STRANGER_SECONDS = float(os.environ.get("DOPPLER_STRANGER_SECONDS", "1.5"))
 class ElasticTest(doppler_run.RunTest):
     def join(self, run_dir, *flags):
         return self.start("actor", "--join", run_dir, "--workers", 1, *flags)
-
-    def rows(self, run_dir):
-        return [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
 
     def wait_until(self, condition, what, process=None):
         deadline = time.monotonic() + DEADLINE_SECONDS

@@ -23,9 +23,6 @@ ENDLESS = ("--set", "stages.simulation.episodes=100000000")
 
 
 class FaultsTest(doppler_run.RunTest):
-    def rows(self, run_dir):
-        return [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
-
     def stop_and_compare(self, process, run_dir, *flags):
         """Stops the run, and holds it to one that makes as many updates without any trouble."""
         process.send_signal(signal.SIGTERM)

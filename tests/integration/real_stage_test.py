@@ -88,7 +88,7 @@ class RealStageTest(doppler_run.RunTest):
         self.assertAlmostEqual(best["makespan_ticks"] * 1e-12, fastest["median_seconds"], places=9)
         self.run_doppler("execute", "graph.json", "--topology", TOPOLOGY, "--assignment", run_dir / "best/assignment.json",
                          "--verify", "--repeats", 2, "--no-control")
-        rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+        rows = self.rows(run_dir)
         self.assertEqual([row["stage"] for row in rows[-6:]], ["real"] * 6)
         self.assertEqual(rows[-7]["stage"], "simulation")
 

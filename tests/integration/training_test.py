@@ -47,7 +47,7 @@ class TrainingTest(doppler_run.RunTest):
         self.assertEqual(self.final_digest(run_dir), quiet)
         self.check_log(run_dir)
         self.check_summary(run_dir)
-        rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+        rows = self.rows(run_dir)
         self.assertEqual([row["update"] for row in rows], list(range(1, UPDATES + 1)))
 
     def test_a_signal_stops_resumably(self):
@@ -199,7 +199,7 @@ class TrainingTest(doppler_run.RunTest):
             best = json.loads((run_dir / "best" / name).read_text())
             self.assertEqual((best["graph"], best["makespan_ticks"]), (graph["name"], graph["policy_best_ticks"]))
             self.assertEqual(len(best["assignment"]), graph["operations"])
-        rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+        rows = self.rows(run_dir)
         for graph, metrics in zip(summary["graphs"], rows[-1]["graphs"]):
             self.assertEqual(metrics["best_ticks"], graph["policy_best_ticks"])
         episodes = load_run.Run(run_dir).episodes()
@@ -242,7 +242,7 @@ class TrainingTest(doppler_run.RunTest):
         run_dir = self.train("seconds", "--set", "run.budget_seconds=6")
         # No more than a hint of the bound: what counts is that the schedule ran down.
         self.assertLess(time.monotonic() - started, DEADLINE_SECONDS)
-        rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+        rows = self.rows(run_dir)
         self.assertEqual(rows[-1]["stage"], "simulation")
         self.assertGreater(rows[-1]["stage_used_fraction"], 0.9)
         self.assertLess(rows[-1]["learning_rate"], 0.005)
