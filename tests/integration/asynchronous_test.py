@@ -6,6 +6,7 @@ What is trained when depends on who is fast, so weights are not compared; bounds
 
 import json
 import os
+import pathlib
 import random
 import signal
 import time
@@ -78,6 +79,11 @@ class AsynchronousTest(doppler_run.RunTest):
         summary = self.check_run(run_dir, 3, (320 + 320) // 32)
         self.assertEqual(summary["counts"]["dropped_stale"], 0)
 
+    def wait_until_it_runs(self, pid):
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "R":
+            self.assertLess(time.monotonic(), deadline, "the worker does nothing")
+
     def test_what_a_slow_worker_sends_too_late_is_dropped_and_counted(self):
         run_dir = self.path / "run"
         episodes = 320 + 19200
@@ -90,6 +96,7 @@ class AsynchronousTest(doppler_run.RunTest):
         for _ in range(35):
             # As many updates without it that what it plays now may not be trained on any more.
             update = doppler_run.checkpoint_updates(run_dir)[-1]
+            self.wait_until_it_runs(victim)  # just after a checkpoint it would wait for tickets
             os.kill(victim, signal.SIGSTOP)
             self.wait_for_update(process, run_dir, update + 10)
             os.kill(victim, signal.SIGCONT)
