@@ -93,7 +93,7 @@ class AsynchronousTest(doppler_run.RunTest):
         self.wait_for_update(process, run_dir, 15)
         victim = children_of(process.pid)[0]
         # Whether it plays at the moment when it is stopped is a matter of luck: until it did.
-        for _ in range(35):
+        for _ in range(25):
             # As many updates without it that what it plays now may not be trained on any more.
             update = doppler_run.checkpoint_updates(run_dir)[-1]
             self.wait_until_it_runs(victim)  # just after a checkpoint it would wait for tickets
