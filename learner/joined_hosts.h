@@ -72,8 +72,8 @@ class JoinedHosts {
     std::optional<std::uint64_t> have;
     std::optional<std::uint64_t> sent;  // on its way, or lost
     Clock::time_point lost_at;          // when it counts as lost
-    bool waits = false;   // for a version newer than `have`
-    bool silent = false;  // told of already
+    bool waits = false;                 // for a version newer than `have`
+    bool silent = false;                // told of already
     Clock::time_point heard_at;
   };
   struct Version {

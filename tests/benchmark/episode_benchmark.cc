@@ -31,10 +31,10 @@ struct Setting {
         simulator(costs),
         snapshot(test::random_snapshot(g.operation_count(), kShape, 1)),
         player({}, {PlayableGraph{.costs = &costs,
-                                .levels = &levels,
-                                .executor = &simulator,
-                                .real_executor = {},
-                                .teacher_plan = {}}}) {
+                                  .levels = &levels,
+                                  .executor = &simulator,
+                                  .real_executor = {},
+                                  .teacher_plan = {}}}) {
     ticket.weight_version = snapshot.version;
     ticket.count = kGroupEpisodes;
   }
