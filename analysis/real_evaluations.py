@@ -12,40 +12,9 @@ that are there already are not made again; OUTPUT/results.json holds all numbers
 import argparse
 import json
 import pathlib
-import signal
 import statistics
-import subprocess
-import sys
 
-
-def fail(message):
-    print(f"real_evaluations.py: {message}", file=sys.stderr)
-    raise SystemExit(2)
-
-
-def finished_run(options, folder, begin):
-    """The summary of the run in `folder`, which is begun or gone on with until it is done."""
-    summary = folder / "summary.json"
-    if not summary.exists() or json.loads(summary.read_text())["outcome"] != "done":
-        run([options.bin / "doppler", "resume", folder, "--quiet"] if (folder / "config.yaml").exists() else begin())
-    return json.loads(summary.read_text())
-
-
-def check_same_question(options, question):
-    """Results that are there already must answer the same question."""
-    file = options.output / "question.json"
-    text = json.dumps(question, indent=1, default=str)
-    if file.exists() and file.read_text() != text:
-        fail(f"{options.output}: holds results for another graph or other settings (question.json); give another -o")
-    file.write_text(text)
-
-
-def run(command, **options):
-    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
-    if result.returncode != 0:
-        lines = result.stderr.strip().splitlines() or ["no message"]
-        fail(f"{' '.join(str(part) for part in command[:3])}: {lines[-1]}")
-    return result.stdout
+from comparison_runs import check_same_question, fail, finished_run, run, run_script
 
 
 def as_line(path):
@@ -127,8 +96,7 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
-    question = {key: value for key, value in vars(options).items() if key not in ("bin", "output", "evaluations", "seeds", "rounds")}
-    check_same_question(options, {**question, "graph_bytes": options.graph.stat().st_size})
+    check_same_question(options, ("evaluations", "seeds", "rounds"))
     results = {}
     print(f"{'evaluations':>11} {'learned / searched':>18} {'smallest':>9} {'largest':>9}")
     for evaluations in options.evaluations:
@@ -139,8 +107,4 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the run that goes on is ended with this script
-    try:
-        main()
-    except OSError as error:
-        fail(f"{error.filename}: {error.strerror}")
+    run_script(main)
