@@ -30,6 +30,7 @@
 #include "common/topology.h"
 #include "gpuexec/backend.h"
 #include "gpuexec/run_plan.h"
+#include "sim/execution_recorder.h"
 #include "sim/memory_meter.h"
 #include "sim/ready_queues.h"
 #include "sim/serial_links.h"
@@ -76,7 +77,6 @@ class RunCore {
   void start_transfer(std::int32_t transfer, Wait wait, std::int64_t now);
   void arrive(std::int32_t operation, Wait cause, std::int64_t now);
   void dispatch(std::size_t device, std::int64_t now);
-  void account(Execution& record) const;
   std::size_t pair_of(const PlannedTransfer& transfer) const {
     return transfer.from.index() * static_cast<std::size_t>(costs_->device_count()) +
            transfer.to.index();
@@ -102,15 +102,12 @@ class RunCore {
   bool stopped_ = false;
   std::vector<std::int32_t> missing_inputs_;  // [operations]
   std::vector<std::uint8_t> busy_;            // [devices]
-  std::vector<std::int32_t> last_operation_;  // [devices]
-  std::vector<Wait> cause_;                   // [operations], the last input
-  std::vector<std::int64_t> arrival_;         // [operations]
   ReadyQueues ready_;
   SerialLinks serial_;
   MemoryMeter memory_;
-  Execution record_;
-  std::vector<std::int32_t> record_of_;    // [transfers of the plan], in the order of requests
-  std::vector<std::int32_t> transfer_of_;  // [records]
+  ExecutionRecorder recorder_;
+  std::vector<std::int32_t> request_of_;   // [transfers of the plan], in the order of requests
+  std::vector<std::int32_t> transfer_of_;  // [requests]
   std::int32_t request_count_ = 0;
 };
 

@@ -36,7 +36,8 @@ PhysicalSimulator::PhysicalSimulator(const CostTable& costs, const Topology& top
       timers_(costs.graph().operation_count() + costs.graph().edge_count()),
       serial_(topology, capacity_for(options.contention == Contention::kSerial, costs.graph())),
       fair_(topology, capacity_for(options.contention == Contention::kFair, costs.graph())),
-      memory_(costs.graph(), topology) {
+      memory_(costs.graph(), topology),
+      recorder_(topology) {
   DP_CHECK_EQ(costs.device_count(), topology.device_count());
   const Graph& graph = costs.graph();
   DP_CHECK(graph.cost_unit() == CostUnit::kPhysical);
@@ -63,41 +64,30 @@ PhysicalSimulator::PhysicalSimulator(const CostTable& costs, const Topology& top
   delivery_.resize(devices);
   next_edge_.resize(destinations_.size());
   transfers_.resize(destinations_.size());
-  cause_.resize(n);
-  arrival_.resize(n);
-  last_operation_.resize(devices);
-  link_users_.resize(topology.links().size());
-  link_since_.resize(topology.links().size());
 }
 
 SimTime PhysicalSimulator::run(const Assignment& assignment, std::span<const OperationId> order) {
   has_memory_ = options_.memory == MemoryRule::kEnforce;
-  return run_any(assignment, order, nullptr);
+  has_record_ = false;
+  return run_any(assignment, order);
 }
 
 Execution PhysicalSimulator::run_recorded(const Assignment& assignment,
                                           std::span<const OperationId> order) {
-  Execution record;
-  const auto n = static_cast<std::size_t>(operation_count_);
-  record.start.assign(n, SimTime(0));
-  record.end.assign(n, SimTime(0));
-  record.ready.assign(n, SimTime(0));
-  record.wait.assign(n, Wait());
-  record.device_busy.assign(static_cast<std::size_t>(device_count_), SimTime(0));
-  record.link_busy.assign(link_users_.size(), SimTime(0));
-  record.link_bytes.assign(link_users_.size(), 0);
-  record.transfers.resize(transfers_.size());
   has_memory_ = true;
-  run_any(assignment, order, &record);
+  has_record_ = true;
+  recorder_.reset(static_cast<std::size_t>(operation_count_), transfers_.size());
+  run_any(assignment, order);
+  Execution record = recorder_.take(assignment, memory_, SimTime(now_));
+  record.feasible = feasible_;
   return record;
 }
 
-SimTime PhysicalSimulator::run_any(const Assignment& assignment, std::span<const OperationId> order,
-                                   Execution* record) {
-  record_ = record;
+SimTime PhysicalSimulator::run_any(const Assignment& assignment,
+                                   std::span<const OperationId> order) {
   has_noise_ = !noise_.quiet();
   reset(assignment, order);
-  const bool detailed = has_noise_ || has_memory_ || record != nullptr;
+  const bool detailed = has_noise_ || has_memory_ || has_record_;
   switch (options_.contention) {
     case Contention::kNone:
       detailed ? simulate<Contention::kNone, true>() : simulate<Contention::kNone, false>();
@@ -117,11 +107,6 @@ SimTime PhysicalSimulator::run_any(const Assignment& assignment, std::span<const
     memory_.finish();
     overflow = memory_.largest_overflow_fraction();
     feasible_ = overflow <= 0 || options_.memory == MemoryRule::kReport;
-  }
-  if (record_ != nullptr) {
-    record_->makespan = makespan;
-    record_->largest_overflow_fraction = overflow;
-    close_record();
   }
   return feasible_ ? makespan : scale_time(makespan, 1 + kPenaltyPerOverflow * overflow);
 }
@@ -150,20 +135,6 @@ void PhysicalSimulator::reset(const Assignment& assignment, std::span<const Oper
   if (options_.contention == Contention::kSerial) serial_.reset();
   if (options_.contention == Contention::kFair) fair_.reset();
   if (has_memory_) memory_.reset(assignment);
-  if (record_ != nullptr) {
-    std::fill(cause_.begin(), cause_.end(), Wait());
-    std::fill(arrival_.begin(), arrival_.end(), 0);
-    std::fill(last_operation_.begin(), last_operation_.end(), -1);
-    std::fill(link_users_.begin(), link_users_.end(), 0);
-  }
-}
-
-void PhysicalSimulator::close_record() {
-  record_->feasible = feasible_;
-  record_->transfers.resize(static_cast<std::size_t>(transfer_count_));
-  record_->peak_memory_bytes = memory_.peak();
-  record_->allocated_bytes = memory_.allocated();
-  record_->freed_bytes = memory_.freed();
 }
 
 inline void PhysicalSimulator::set_timer(std::int64_t time, std::int32_t subject,
@@ -294,9 +265,8 @@ inline void PhysicalSimulator::arrive(std::int32_t operation, [[maybe_unused]] W
                                       [[maybe_unused]] std::int32_t index) {
   if (--missing_inputs_[static_cast<std::size_t>(operation)] != 0) return;
   if constexpr (Detailed) {
-    if (record_ != nullptr) {
-      cause_[static_cast<std::size_t>(operation)] = {.kind = cause, .index = index};
-      arrival_[static_cast<std::size_t>(operation)] = now_;
+    if (has_record_) {
+      recorder_.ready(OperationId(operation), {.kind = cause, .index = index}, SimTime(now_));
     }
   }
   ready_.push(operation, static_cast<std::size_t>(device_of(operation)));
@@ -313,7 +283,7 @@ inline void PhysicalSimulator::dispatch(std::size_t device) {
     if (has_noise_) {
       duration = scale_time(duration, noise_.operation_factor(options_.seed, operation));
     }
-    operation_starts(operation, now_ + duration.ticks(), device);
+    operation_starts(operation, duration, device);
   }
   set_timer(now_ + duration.ticks(), operation, kOperationEnds);
 }
@@ -361,8 +331,8 @@ inline void PhysicalSimulator::request_transfer(std::int32_t operation, std::int
     if (has_noise_) {
       transfer.duration = scale_time(SimTime(transfer.duration), transfer_factor(transfer)).ticks();
     }
-    if (record_ != nullptr) {
-      TransferRecord& record = record_->transfers[static_cast<std::size_t>(id)];
+    if (has_record_) {
+      TransferRecord record;
       record.producer = OperationId(operation);
       record.first_edge = EdgeId(edge);
       record.from = DeviceId(from);
@@ -370,6 +340,7 @@ inline void PhysicalSimulator::request_transfer(std::int32_t operation, std::int
       record.bytes = transfer_bytes(operation, edge, to);
       record.requested = SimTime(now_);
       record.alone_time = SimTime(transfer.duration);
+      recorder_.requested(id, record);
     }
   }
   if constexpr (Mode == Contention::kSerial) {
@@ -422,16 +393,7 @@ inline void PhysicalSimulator::end_transfer(std::int32_t id) {
   const std::int32_t first_edge = transfer.first_edge;
   if constexpr (Detailed) {
     if (has_memory_) memory_.transfer_ends(id, OperationId(transfer.producer));
-    if (record_ != nullptr) {
-      const Route& route =
-          topology_->route(DeviceId(transfer.pair / device_count_), DeviceId(transfer.to));
-      record_->transfers[static_cast<std::size_t>(id)].end = SimTime(now_);
-      for (LinkId link : route.links) {
-        if (--link_users_[link.index()] == 0) {
-          record_->link_busy[link] += SimTime(now_ - link_since_[link.index()]);
-        }
-      }
-    }
+    if (has_record_) recorder_.sent(id, SimTime(now_));
   }
   if constexpr (Mode == Contention::kSerial) {
     serial_.finish(static_cast<std::size_t>(transfer.pair),
@@ -461,35 +423,17 @@ void PhysicalSimulator::transfer_starts(std::int32_t id, Wait wait) {
   const Transfer& transfer = transfers_[static_cast<std::size_t>(id)];
   const std::int64_t bytes = transfer_bytes(transfer.producer, transfer.first_edge, transfer.to);
   if (has_memory_) memory_.transfer_starts(DeviceId(transfer.to), bytes);
-  if (record_ == nullptr) return;
-  TransferRecord& record = record_->transfers[static_cast<std::size_t>(id)];
-  record.start = SimTime(now_);
-  // A transfer that waited for no time at all waited for its producer.
-  record.wait = record.requested == record.start
-                    ? Wait{.kind = Wait::Kind::kOperation, .index = transfer.producer}
-                    : wait;
-  const Route& route = topology_->route(record.from, record.to);
-  for (LinkId link : route.links) {
-    record_->link_bytes[link] += bytes;
-    if (link_users_[link.index()]++ == 0) link_since_[link.index()] = now_;
-  }
+  if (has_record_) recorder_.started(id, wait, SimTime(now_));
 }
 
 // Detailed runs.
-void PhysicalSimulator::operation_starts(std::int32_t operation, std::int64_t end,
+void PhysicalSimulator::operation_starts(std::int32_t operation, SimTime duration,
                                          std::size_t device) {
-  if (has_memory_) memory_.operation_starts(OperationId(operation));
-  if (record_ == nullptr) return;
   const OperationId id(operation);
-  const auto index = static_cast<std::size_t>(operation);
-  record_->start[id] = SimTime(now_);
-  record_->end[id] = SimTime(end);
-  record_->ready[id] = SimTime(arrival_[index]);
-  record_->wait[id] = arrival_[index] == now_
-                          ? cause_[index]
-                          : Wait{.kind = Wait::Kind::kDevice, .index = last_operation_[device]};
-  record_->device_busy[DeviceId(static_cast<std::int32_t>(device))] += SimTime(end - now_);
-  last_operation_[device] = operation;
+  if (has_memory_) memory_.operation_starts(id);
+  if (!has_record_) return;
+  recorder_.dispatched(id, DeviceId(static_cast<std::int32_t>(device)), SimTime(now_));
+  recorder_.ran(id, SimTime(now_), SimTime(now_) + duration);
 }
 
 }  // namespace doppler

@@ -39,6 +39,7 @@
 #include "common/executor.h"
 #include "common/physical_options.h"
 #include "common/topology.h"
+#include "sim/execution_recorder.h"
 #include "sim/fair_links.h"
 #include "sim/memory_meter.h"
 #include "sim/noise_model.h"
@@ -78,10 +79,8 @@ class PhysicalSimulator : public Executor {
     std::int32_t last_edge = -1;
   };
 
-  SimTime run_any(const Assignment& assignment, std::span<const OperationId> order,
-                  Execution* record);
+  SimTime run_any(const Assignment& assignment, std::span<const OperationId> order);
   void reset(const Assignment& assignment, std::span<const OperationId> order);
-  void close_record();
 
   // Detailed: with noise, memory or a record.
   template <Contention Mode, bool Detailed>
@@ -110,7 +109,7 @@ class PhysicalSimulator : public Executor {
   double transfer_factor(const Transfer& transfer) const;
   std::int64_t transfer_bytes(std::int32_t operation, std::int32_t edge, std::int32_t to) const;
   void transfer_starts(std::int32_t id, Wait wait);
-  void operation_starts(std::int32_t operation, std::int64_t end, std::size_t device);
+  void operation_starts(std::int32_t operation, SimTime duration, std::size_t device);
 
   std::int32_t device_of(std::int32_t operation) const { return devices_[operation].value(); }
 
@@ -147,13 +146,9 @@ class PhysicalSimulator : public Executor {
   // Detailed runs only.
   bool has_memory_ = false;
   bool has_noise_ = false;
+  bool has_record_ = false;
   MemoryMeter memory_;
-  Execution* record_ = nullptr;
-  std::vector<Wait> cause_;                   // [operations], the last input
-  std::vector<std::int64_t> arrival_;         // [operations]
-  std::vector<std::int32_t> last_operation_;  // [devices]
-  std::vector<std::int32_t> link_users_;      // [links], transfers under way
-  std::vector<std::int64_t> link_since_;      // [links]
+  ExecutionRecorder recorder_;
 };
 
 }  // namespace doppler
