@@ -1,8 +1,6 @@
 #include "gpuexec/cuda_backend.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +15,10 @@
 #include "gpuexec/cublas_library.h"
 #include "gpuexec/cuda_check.h"
 #include "gpuexec/cuda_clocks.h"
+#include "gpuexec/cuda_device.h"
 #include "gpuexec/cuda_handles.h"
 #include "gpuexec/cuda_kernels.h"
+#include "gpuexec/cuda_launch.h"
 #include "gpuexec/precedence.h"
 #include "gpuexec/run_core.h"
 
@@ -38,8 +38,8 @@ class CudaBackend : public Backend {
           "cuda: no GPU that this process may use; look at nvidia-smi and CUDA_VISIBLE_DEVICES");
     }
     for (std::int32_t d = 0; d < topology.device_count(); ++d) {
-      devices_.push_back(std::make_unique<DeviceState>());
-      DeviceState& device = *devices_.back();
+      devices_.push_back(std::make_unique<CudaDevice>());
+      CudaDevice& device = *devices_.back();
       device.gpu = d % gpu_count_;
       DP_CUDA(cudaSetDevice(device.gpu));
       device.compute.create();
@@ -87,11 +87,16 @@ class CudaBackend : public Backend {
     if (!shortages.empty()) return shortages;
     prepare_transfers();
     fill_inputs();
+    std::size_t most_reads = 0;
+    for (std::int32_t o = 0; o < plan.operation_count(); ++o) {
+      most_reads = std::max(most_reads, plan.reads(o).size());
+    }
+    read_addresses_.reserve(most_reads);
     return {};
   }
 
   void start_operation(std::int32_t operation, std::int64_t now) override {
-    DeviceState& device = state_of(plan_->device_of(operation));
+    CudaDevice& device = state_of(plan_->device_of(operation));
     DP_CUDA(cudaSetDevice(device.gpu));
     launch(device, operation);
     DP_CUDA(cudaEventRecord(device.done.get(), device.compute.get()));
@@ -101,8 +106,8 @@ class CudaBackend : public Backend {
 
   void start_transfer(std::int32_t transfer, std::int64_t now) override {
     const PlannedTransfer& planned = plan_->transfers()[static_cast<std::size_t>(transfer)];
-    DeviceState& from = state_of(planned.from);
-    DeviceState& to = state_of(planned.to);
+    CudaDevice& from = state_of(planned.from);
+    CudaDevice& to = state_of(planned.to);
     const std::int32_t target = plan_->copy_buffer(transfer);
     const auto bytes =
         static_cast<std::size_t>(plan_->buffers()[static_cast<std::size_t>(target)].bytes);
@@ -172,44 +177,21 @@ class CudaBackend : public Backend {
   }
 
  private:
-  struct Sent {
-    std::int32_t transfer = -1;
-    std::int64_t began = 0;
-  };
-  struct DeviceState {
-    int gpu = 0;
-    CudaStream compute;
-    CudaStream copy;
-    CudaStream copy_in;  // of what comes through the host
-    CudaEvent done;      // of the operation that runs
-    CudaEvent staged;    // the newest tensor is in the staging buffer
-    CublasHandle cublas;
-    DeviceMemory workspace;
-    DeviceMemory arena;
-    PinnedMemory staging;  // where copies to some device go through the host
-    std::int32_t operation = -1;
-    std::int64_t began = 0;
-    std::vector<Sent> sent;  // [transfers from here], in the order of the stream
-    std::size_t sent_begin = 0;
-    std::size_t sent_end = 0;
-    std::int32_t last_staged = -1;  // the newest transfer through the staging buffer
-  };
-
-  DeviceState& state_of(DeviceId device) { return *devices_[device.index()]; }
+  CudaDevice& state_of(DeviceId device) { return *devices_[device.index()]; }
 
   float* address(std::int32_t buffer) const {
     const auto b = static_cast<std::size_t>(buffer);
-    const DeviceState& device = *devices_[plan_->buffers()[b].device.index()];
+    const CudaDevice& device = *devices_[plan_->buffers()[b].device.index()];
     return reinterpret_cast<float*>(device.arena.get() + arena_.offset[b]);
   }
 
-  bool goes_through_host(const DeviceState& from, const DeviceState& to) const {
+  bool goes_through_host(const CudaDevice& from, const CudaDevice& to) const {
     return all_through_host_ ||
            (from.gpu != to.gpu &&
             peers_[static_cast<std::size_t>(from.gpu * gpu_count_ + to.gpu)] == 0);
   }
 
-  static void send_directly(const DeviceState& from, const DeviceState& to, const float* source,
+  static void send_directly(const CudaDevice& from, const CudaDevice& to, const float* source,
                             float* destination, std::size_t bytes) {
     if (from.gpu == to.gpu) {
       DP_CUDA(
@@ -221,7 +203,7 @@ class CudaBackend : public Backend {
 
   // Out on the source's stream, in on the destination's; the next one through the buffer waits
   // until it is empty again.
-  void send_through_host(DeviceState& from, DeviceState& to, std::int32_t transfer,
+  void send_through_host(CudaDevice& from, CudaDevice& to, std::int32_t transfer,
                          const float* source, float* destination, std::size_t bytes) {
     cudaEvent_t done = transfer_done_[static_cast<std::size_t>(transfer)].get();
     if (from.last_staged >= 0) {
@@ -274,7 +256,7 @@ class CudaBackend : public Backend {
     if (!shortages.empty()) return shortages;
     for (std::int32_t d = 0; d < device_count(); ++d) {
       const DeviceId device(d);
-      DeviceState& state = state_of(device);
+      CudaDevice& state = state_of(device);
       const auto needed = static_cast<std::size_t>(arena_.bytes[device]);
       if (needed <= state.arena.size()) continue;
       DP_CUDA(cudaSetDevice(state.gpu));
@@ -296,12 +278,12 @@ class CudaBackend : public Backend {
     for (std::size_t t = 0; t < plan_->transfers().size(); ++t) {
       const PlannedTransfer& transfer = plan_->transfers()[t];
       ++counts[transfer.from.index()];
-      const DeviceState& from = state_of(transfer.from);
+      const CudaDevice& from = state_of(transfer.from);
       if (t >= transfer_done_.size()) {
         transfer_done_.emplace_back();
         transfer_gpu_.push_back(-1);
       }
-      const DeviceState& to = state_of(transfer.to);
+      const CudaDevice& to = state_of(transfer.to);
       const bool staged = goes_through_host(from, to);
       // An event belongs to the GPU that it is recorded on.
       const int gpu = staged ? to.gpu : from.gpu;
@@ -368,7 +350,7 @@ class CudaBackend : public Backend {
         core.operation_ended(ended, device->began, now, now);
       }
       while (device->sent_begin < device->sent_end) {
-        const Sent sent = device->sent[device->sent_begin];
+        const CudaSent sent = device->sent[device->sent_begin];
         if (!is_over(transfer_done_[static_cast<std::size_t>(sent.transfer)].get())) break;
         ++device->sent_begin;
         const std::int64_t now = now_nanoseconds();
@@ -378,120 +360,24 @@ class CudaBackend : public Backend {
   }
 
   // Puts an operation on the compute stream of its device, which is the current one.
-  void launch(DeviceState& device, std::int32_t operation) {
+  void launch(CudaDevice& device, std::int32_t operation) {
     const OperationWork& work = (*works_)[static_cast<std::size_t>(operation)];
-    const auto reads = plan_->reads(operation);
+    read_addresses_.clear();
+    for (const PlannedRead& read : plan_->reads(operation)) {
+      read_addresses_.push_back(address(read.buffer));
+    }
     const std::int32_t buffer = plan_->output_buffer(operation);
     float* output = address(buffer);
     const DeviceId id = plan_->device_of(operation);
     auto* scratch = reinterpret_cast<float*>(device.arena.get() + arena_.scratch[id]);
-    cudaStream_t stream = device.compute.get();
-    switch (work.kind) {
-      case WorkKind::kProduct:
-        launch_product(device, work, reads, output, scratch);
-        break;
-      case WorkKind::kCombine:
-      case WorkKind::kCopy:
-        launch_pieces(stream, work, reads, output);
-        break;
-      case WorkKind::kSoftmax:
-        launch_softmax(stream, address(reads[0].buffer), output, work.output_elements / work.axis,
-                       work.axis);
-        break;
-      case WorkKind::kNormalise:
-        launch_normalise(stream, address(reads[0].buffer), output, work.output_elements / work.axis,
-                         work.axis);
-        break;
-      case WorkKind::kSynthetic:
-        launch_synthetic(stream, work, reads, output, scratch);
-        break;
-    }
-    DP_CUDA(cudaGetLastError());
+    launch_operation(device.compute.get(), device.cublas.get(), work, read_addresses_, output,
+                     scratch);
     const std::int64_t rest =
         float_count(plan_->buffers()[static_cast<std::size_t>(buffer)].bytes) -
         work.output_elements;
     if (rest > 0) {
       DP_CUDA(cudaMemsetAsync(output + work.output_elements, 0,
-                              static_cast<std::size_t>(rest * kFloatBytes), stream));
-    }
-  }
-
-  // As gather_operand() of cpu_kernels.cc.
-  const float* gather_operand(cudaStream_t stream, const OperationWork& work,
-                              std::span<const PlannedRead> reads, std::size_t first,
-                              std::size_t last, float*& scratch) const {
-    if (last - first == 1 && work.expansion == 1) return address(reads[first].buffer);
-    const float* operand = scratch;
-    for (int e = 0; e < work.expansion; ++e) {
-      for (std::size_t r = first; r < last; ++r) {
-        DP_CUDA(cudaMemcpyAsync(scratch, address(reads[r].buffer),
-                                static_cast<std::size_t>(work.read_elements[r] * kFloatBytes),
-                                cudaMemcpyDeviceToDevice, stream));
-        scratch += work.read_elements[r];
-      }
-    }
-    return operand;
-  }
-
-  void launch_product(DeviceState& device, const OperationWork& work,
-                      std::span<const PlannedRead> reads, float* output, float* scratch) const {
-    cudaStream_t stream = device.compute.get();
-    const float* left = gather_operand(stream, work, reads, 0, work.left_reads, scratch);
-    const float* right =
-        gather_operand(stream, work, reads, work.left_reads, reads.size(), scratch);
-    float* target = work.expansion == 1 ? output : scratch;
-    const auto alpha = static_cast<float>(1 / std::sqrt(static_cast<double>(work.inner)));
-    const float beta = 0;
-    const auto m = static_cast<int>(work.rows);
-    const auto n = static_cast<int>(work.columns);
-    const auto k = static_cast<int>(work.inner);
-    // cuBLAS is column-major: the transposes, in the other order.
-    DP_CUBLAS(cublas_library().sgemm_strided_batched(
-        device.cublas.get(), CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &alpha, right, n,
-        work.inner * work.columns, left, k, work.rows * work.inner, &beta, target, n,
-        work.rows * work.columns, static_cast<int>(work.batch)));
-    if (work.expansion > 1) {
-      launch_fold(stream, target, output, work.output_elements, work.expansion);
-    }
-  }
-
-  void launch_pieces(cudaStream_t stream, const OperationWork& work,
-                     std::span<const PlannedRead> reads, float* output) const {
-    for (std::size_t first = 0; first < work.pieces.size(); first += kMostPieces) {
-      const std::size_t last = std::min(work.pieces.size(), first + kMostPieces);
-      PieceList list;
-      list.continues = first > 0;
-      for (std::size_t p = first; p < last; ++p) {
-        const OperandPiece& piece = work.pieces[p];
-        list.pieces[list.count++] = {.source = address(reads[piece.read].buffer) + piece.source,
-                                     .target = piece.target,
-                                     .length = piece.length,
-                                     .period = piece.period,
-                                     .first = piece.first};
-      }
-      const Function function = last == work.pieces.size() ? work.function : Function::kNone;
-      launch_combine(stream, list, work.combination, function, output, work.output_elements);
-    }
-  }
-
-  void launch_synthetic(cudaStream_t stream, const OperationWork& work,
-                        std::span<const PlannedRead> reads, float* output, float* scratch) const {
-    const float share = 1.0F / static_cast<float>(std::max<std::size_t>(1, reads.size()));
-    if (reads.empty()) {
-      DP_CUDA(cudaMemsetAsync(
-          output, 0, static_cast<std::size_t>(work.output_elements * kFloatBytes), stream));
-    }
-    for (std::size_t r = 0; r < reads.size(); ++r) {
-      launch_gather_share(stream, address(reads[r].buffer), work.read_elements[r], share, r == 0,
-                          output, work.output_elements);
-    }
-    const auto turns = static_cast<std::int64_t>(work.flops_per_element / 2 + 0.5);
-    if (turns > 0) launch_turns(stream, output, work.output_elements, turns);
-    for (std::size_t r = 0; r < reads.size(); ++r) {
-      const std::int64_t more = work.read_elements[r] - work.output_elements;
-      if (more <= 0) continue;
-      launch_add_sum(stream, address(reads[r].buffer) + work.output_elements, more, scratch,
-                     output);
+                              static_cast<std::size_t>(rest * kFloatBytes), device.compute.get()));
     }
   }
 
@@ -500,14 +386,15 @@ class CudaBackend : public Backend {
   bool poisoned_ = false;
   bool all_through_host_ = false;
   std::vector<std::uint8_t> peers_;  // [GPUs, GPUs], whether copies go directly
-  std::vector<std::unique_ptr<DeviceState>> devices_;
+  std::vector<std::unique_ptr<CudaDevice>> devices_;
   std::unique_ptr<Precedence> precedence_;
   std::uint64_t precedence_of_ = 0;
   const RunPlan* plan_ = nullptr;
   const std::vector<OperationWork>* works_ = nullptr;
   ArenaPlan arena_;
-  std::vector<CudaEvent> transfer_done_;  // [transfers], grows
-  std::vector<int> transfer_gpu_;         // where each was made
+  std::vector<const float*> read_addresses_;  // of the operation that is launched
+  std::vector<CudaEvent> transfer_done_;      // [transfers], grows
+  std::vector<int> transfer_gpu_;             // where each was made
 };
 
 }  // namespace
@@ -525,44 +412,6 @@ int cuda_gpu_count() {
 
 std::unique_ptr<Backend> make_cuda_backend(const Topology& topology, const CudaOptions& options) {
   return std::make_unique<CudaBackend>(topology, options);
-}
-
-double time_plain_cublas(std::int64_t n) {
-  constexpr int kCalls = 20;
-  CudaStream stream;
-  stream.create();
-  CublasHandle cublas;
-  cublas.create();
-  DeviceMemory memory;
-  const auto elements = static_cast<std::size_t>(n * n);
-  memory.allocate(3 * elements * sizeof(float));
-  auto* a = reinterpret_cast<float*>(memory.get());
-  DP_CUDA(cudaMemset(a, 0, 3 * elements * sizeof(float)));
-  DP_CUDA(cudaDeviceSynchronize());
-  DP_CUBLAS(cublas_library().set_stream(cublas.get(), stream.get()));
-  const float alpha = 1;
-  const float beta = 0;
-  const int size = static_cast<int>(n);
-  std::int64_t began = 0;
-  for (int call = -3; call < kCalls; ++call) {  // three to warm up
-    if (call == 0) {
-      DP_CUDA(cudaStreamSynchronize(stream.get()));
-      began = now_nanoseconds();
-    }
-    DP_CUBLAS(cublas_library().sgemm(cublas.get(), CUBLAS_OP_N, CUBLAS_OP_N, size, size, size,
-                                     &alpha, a, size, a + elements, size, &beta, a + 2 * elements,
-                                     size));
-  }
-  DP_CUDA(cudaStreamSynchronize(stream.get()));
-  return static_cast<double>(now_nanoseconds() - began) * 1e-9 / kCalls;
-}
-
-void poison_cuda_context() {
-  CudaStream stream;
-  stream.create();
-  launch_fault(stream.get());
-  DP_CUDA(cudaGetLastError());
-  DP_CUDA(cudaStreamSynchronize(stream.get()));
 }
 
 }  // namespace doppler

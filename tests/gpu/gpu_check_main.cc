@@ -41,6 +41,7 @@
 #include "tests/support/random_graph.h"
 #ifdef DP_HAVE_CUDA
 #include "gpuexec/cuda_backend.h"
+#include "gpuexec/cuda_probe.h"
 #endif
 
 namespace doppler {

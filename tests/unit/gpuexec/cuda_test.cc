@@ -6,6 +6,7 @@
 
 #include "gpuexec/backend_factory.h"
 #include "gpuexec/cuda_backend.h"
+#include "gpuexec/cuda_probe.h"
 #include "gpuexec/graph_runner.h"
 #include "gpuexec/reference_results.h"
 #include "tests/support/execution_cases.h"
