@@ -11,16 +11,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 import jsonschema
 
-BIN = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path("build/bin")
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-BAD_INPUT = 2
-ENVIRONMENT = 3
+from command_line import BAD_INPUT, BIN, ENVIRONMENT, SOURCE, CommandLineTest, run
 
 # Operations 0 -> 1 -> 2 behind one input; compute 2, 3, 4 and transfer 10, 20, 30 times 10^10 ticks.
 CHAIN = """4
@@ -33,36 +29,10 @@ CHAIN = """4
 """.format(space=" ", nothing="")
 
 
-def run(*arguments, stdin="", program="doppler", folder=None, environment=None):
-    return subprocess.run(
-        [str((folder or BIN) / program), *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, **(environment or {})},
-    )
-
-
-class CliTest(unittest.TestCase):
+class CliTest(CommandLineTest):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.path = pathlib.Path(self.folder.name)
+        super().setUp()
         self.graph = self.write("chain.txt", CHAIN)
-
-    def write(self, name, content):
-        path = self.path / name
-        path.write_text(content)
-        return path
-
-    def assert_fails(self, result, code, *parts):
-        """One line on stderr with all parts, nothing on stdout."""
-        self.assertEqual(result.returncode, code, result.stderr)
-        self.assertEqual(result.stdout, "")
-        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
-        for part in parts:
-            self.assertIn(part, result.stderr)
 
 
 class Front(CliTest):

@@ -1,19 +1,13 @@
 """doppler execute, calibrate and fidelity, as a user meets them.
 
-Run by ctest with the folder of the programs and the source folder as its arguments; nothing but the standard
-library is needed.
+Run by ctest with the folder of the programs as its argument; nothing but the standard library is needed.
 """
 
 import json
-import pathlib
 import subprocess
-import sys
-import tempfile
 import unittest
 
-SOURCE = pathlib.Path(sys.argv.pop(2)) if len(sys.argv) > 2 else pathlib.Path(".")
-BIN = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path("build/bin")
-BAD_INPUT = 2
+from command_line import BAD_INPUT, BIN, CommandLineTest, run
 
 # 1 FLOP takes 1 ns, 1 byte 1 ns.
 PAIR = """name: pair
@@ -32,32 +26,14 @@ GRAPH = """digraph g {
 """
 
 
-def run(*arguments, stdin=""):
-    return subprocess.run(
-        [str(BIN / "doppler"), *map(str, arguments)], input=stdin, capture_output=True, text=True, timeout=120)
-
-
-class ExecutionTest(unittest.TestCase):
+class ExecutionTest(CommandLineTest):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.path = pathlib.Path(self.folder.name)
+        super().setUp()
         self.pair = self.write("pair.yaml", PAIR)
         self.graph = self.write("graph.dot", GRAPH)
 
-    def write(self, name, content):
-        path = self.path / name
-        path.write_text(content)
-        return path
-
     def execute(self, *arguments, stdin=""):
         return run("execute", self.graph, "--topology", self.pair, *arguments, stdin=stdin)
-
-    def assert_fails(self, result, code, *parts):
-        self.assertEqual(result.returncode, code, result.stderr)
-        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
-        for part in parts:
-            self.assertIn(part, result.stderr)
 
     def test_both_backends_measure_an_assignment(self):
         one = self.write("one.csv", "0,1,1,0\n")
@@ -161,7 +137,7 @@ class ExecutionTest(unittest.TestCase):
         self.assert_fails(self.execute("--assignment", one, "--repeats", 0), BAD_INPUT, "--repeats")
         self.assert_fails(self.execute("--assignment", self.path / "none.csv"), BAD_INPUT, "none.csv")
         wrong = self.execute("--assignments", "-", "--backend", "emulated", "--repeats", 1, stdin="0,1,0,1\n\n0,2,0,1\n")
-        self.assert_fails(wrong, BAD_INPUT, "standard input:3:3")
+        self.assert_refused(wrong, BAD_INPUT, "standard input:3:3")
         self.assertEqual(wrong.stdout.count("\n"), 1, "the result before it is there")
 
 

@@ -1,21 +1,12 @@
 """doppler topology, and doppler simulate in physical mode, as a user meets them.
 
-Run by ctest with the folder of the programs and the source folder as its arguments; nothing but the standard
-library is needed.
+Run by ctest with the folder of the programs as its argument; nothing but the standard library is needed.
 """
 
 import json
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-SOURCE = pathlib.Path(sys.argv.pop(2)) if len(sys.argv) > 2 else pathlib.Path(".")
-BIN = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path("build/bin")
-BAD_INPUT = 2
-ENVIRONMENT = 3
+from command_line import BAD_INPUT, SOURCE, CommandLineTest, run
 
 # d0 and d1 compute 1 FLOP a second; a link of 1 byte a second joins them.
 PAIR = """name: pair
@@ -43,31 +34,11 @@ NCCL = """<system version="1">
 """
 
 
-def run(*arguments, stdin=""):
-    return subprocess.run(
-        [str(BIN / "doppler"), *map(str, arguments)], input=stdin, capture_output=True, text=True, timeout=120)
-
-
-class CliTest(unittest.TestCase):
+class CliTest(CommandLineTest):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.path = pathlib.Path(self.folder.name)
+        super().setUp()
         self.pair = self.write("pair.yaml", PAIR)
         self.graph = self.write("graph.dot", GRAPH)
-
-    def write(self, name, content):
-        path = self.path / name
-        path.write_text(content)
-        return path
-
-    def assert_fails(self, result, code, *parts):
-        """One line on stderr with all parts, nothing on stdout."""
-        self.assertEqual(result.returncode, code, result.stderr)
-        self.assertEqual(result.stdout, "")
-        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
-        for part in parts:
-            self.assertIn(part, result.stderr)
 
 
 class Topology(CliTest):
