@@ -1,12 +1,8 @@
 // doppler execute: what given assignments of a graph really take.
-#include <cmath>
 #include <cstdint>
 #include <fstream>
-#include <iomanip>
 #include <iostream>
-#include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,15 +12,14 @@
 #include "common/assignment_text.h"
 #include "common/cli.h"
 #include "common/error.h"
-#include "common/graph_format.h"
 #include "common/text_file.h"
-#include "common/topology_file.h"
-#include "gpuexec/backend_factory.h"
 #include "gpuexec/graph_runner.h"
+#include "gpuexec/measured_graph.h"
 #include "gpuexec/measurement.h"
+#include "gpuexec/measurement_report.h"
+#include "gpuexec/measuring_flags.h"
 #include "gpuexec/poisoned_exit.h"
 #include "sim/explain.h"
-#include "sim/simulation_flags.h"
 #include "sim/trace.h"
 
 namespace doppler {
@@ -33,15 +28,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Flags {
-  std::string graph;
-  std::string topology;
+  MeasuringFlags measuring;
   std::string assignment;
   std::string assignments;
   std::string order;
-  std::string backend = "cpu";
-  ExecutionRules rules;
   std::uint64_t seed = 0;
-  MeasurementOptions measurement;
   bool no_control = false;
   bool verify = false;
   std::string trace;
@@ -63,8 +54,8 @@ void check_flags(const CLI::App& app, const Flags& flags) {
     throw ConfigError("--trace - writes to standard output, where the report goes; name a file");
   }
   int from_stdin = 0;
-  for (const std::string& file :
-       {flags.graph, flags.topology, flags.assignment, flags.assignments, flags.order}) {
+  for (const std::string& file : {flags.measuring.graph, flags.measuring.topology, flags.assignment,
+                                  flags.assignments, flags.order}) {
     from_stdin += file == "-" ? 1 : 0;
   }
   if (from_stdin > 1) {
@@ -77,34 +68,16 @@ void check_flags(const CLI::App& app, const Flags& flags) {
 Flags read_flags(int argc, char** argv) {
   CLI::App app("Runs assignments of a graph for real and measures them.", "doppler execute");
   Flags flags;
-  app.add_option("GRAPH", flags.graph, "graph file of any format that states FLOPs and bytes")
-      ->required();
-  app.add_option("--topology", flags.topology,
-                 "topology file: the devices, what they hold, and how tensors travel")
-      ->required();
+  add_measuring_flags(app, flags.measuring);
   app.add_option("--assignment", flags.assignment,
                  "file with one assignment: the device of each operation, comma-separated");
   app.add_option("--assignments", flags.assignments,
                  "file with an assignment a line; - is standard input. One result a line comes "
                  "back as soon as it is there");
-  app.add_option("--backend", flags.backend,
-                 "cpu: devices are threads; emulated: devices and links only take their time; "
-                 "cuda: GPUs (default: cpu)");
-  add_execution_flags(app, flags.rules);
   app.add_option("--order", flags.order,
                  "for --dispatch priority: file with all operation ids, most urgent first, "
                  "comma-separated");
   app.add_option("--seed", flags.seed, "of random dispatch");
-  app.add_option("--repeats", flags.measurement.repeats, "measured runs (default: 5)")
-      ->check(CLI::Range(1, 100000));
-  app.add_option("--warmup", flags.measurement.warmup, "runs before them (default: 1)")
-      ->check(CLI::Range(0, 100000));
-  app.add_option("--timeout", flags.measurement.timeout_seconds,
-                 "seconds that a run may take (default: 60)")
-      ->check(CLI::Range(1e-6, 1e8));
-  app.add_option("--pause", flags.measurement.pause_seconds,
-                 "seconds to rest before each run (default: 0)")
-      ->check(CLI::Range(0.0, 3600.0));
   app.add_flag("--no-control", flags.no_control,
                "do not look out for a disturbed machine by measuring a control assignment");
   app.add_flag("--verify", flags.verify, "compare the results with those of a run on one device");
@@ -120,7 +93,7 @@ Flags read_flags(int argc, char** argv) {
       "< placements.csv");
   parse_flags(app, argc, argv);
   check_flags(app, flags);
-  flags.measurement.control = !flags.no_control;
+  flags.measuring.measurement.control = !flags.no_control;
   return flags;
 }
 
@@ -155,39 +128,6 @@ std::vector<OperationId> read_order(const Flags& flags, std::size_t operation_co
     order.emplace_back(id.value());
   }
   return order;
-}
-
-Json to_json(const Measurement& m, const Topology& topology) {
-  Json entry;
-  entry["status"] = status_name(m.status);
-  if (m.status == MeasurementStatus::kDone) {
-    entry["seconds"] = m.seconds;
-    entry["low_seconds"] = m.interval.low;
-    entry["high_seconds"] = m.interval.high;
-    entry["coverage"] = m.interval.coverage;
-    entry["samples_seconds"] = m.samples;
-    entry["outliers"] = m.dropped;
-    entry["disturbed"] = m.disturbed;
-    entry["control_ratio"] = m.control_ratio;
-    entry["attempts"] = m.attempts;
-  }
-  for (const MemoryShortage& shortage : m.shortages) {
-    entry["shortages"].push_back({{"device", topology.device(shortage.device).name},
-                                  {"needed_bytes", shortage.needed_bytes},
-                                  {"available_bytes", shortage.available_bytes}});
-  }
-  return entry;
-}
-
-std::string to_line(const Measurement& m) {
-  std::ostringstream line;
-  if (m.status != MeasurementStatus::kDone) {
-    line << "-\t-\t-\t" << status_name(m.status);
-    return line.str();
-  }
-  line << std::fixed << std::setprecision(9) << m.seconds << "\t" << m.interval.low << "\t"
-       << m.interval.high << "\t" << (m.disturbed ? "disturbed" : "done");
-  return line.str();
 }
 
 // One device, or as few as pins and forbidden devices allow.
@@ -227,12 +167,12 @@ int execute_one(const Flags& flags, GraphRunner& runner) {
   }
   check_allowed(graph, runner.costs(), assignments[0], name);
   const std::vector<OperationId> order = read_order(flags, graph.operation_count());
-  Measurer measurer(runner, flags.measurement);
+  Measurer measurer(runner, flags.measuring.measurement);
   const Measurement m = measurer.measure(assignments[0], order, true);
   std::optional<bool> equal;
   const auto arena = runner.backend().arena_bytes();
   if (flags.verify && m.status == MeasurementStatus::kDone) {
-    equal = verify(runner, assignments[0], flags.measurement.timeout_seconds);
+    equal = verify(runner, assignments[0], flags.measuring.measurement.timeout_seconds);
   }
   const WorkCounts counts = runner.work_counts();
   std::string explanation;
@@ -291,7 +231,7 @@ int execute_many(const Flags& flags, GraphRunner& runner) {
     file.open(flags.assignments);
   }
   std::istream& in = flags.assignments == "-" ? std::cin : file;
-  Measurer measurer(runner, flags.measurement);
+  Measurer measurer(runner, flags.measuring.measurement);
   std::string line;
   for (std::int64_t number = 1; std::getline(in, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos || line[0] == '#') continue;
@@ -312,19 +252,10 @@ int execute_many(const Flags& flags, GraphRunner& runner) {
 
 int execute_main(int argc, char** argv) {
   const Flags flags = read_flags(argc, argv);
-  const Imported file = load_any_graph(flags.graph, std::nullopt, {});
-  for (const Warning& warning : file.warnings) {
-    std::cerr << describe(warning, input_name(flags.graph)) << "\n";
-  }
-  const Topology topology = load_topology(flags.topology);
-  const CostTable costs = name_file_in_errors(
-      input_name(flags.graph), [&] { return CostTable::physical(file.graph, topology); });
-  PhysicalOptions options;
-  options.contention = flags.rules.contention;
-  options.dispatch = flags.rules.dispatch;
+  const MeasuredGraph question(flags.measuring);
+  PhysicalOptions options = question.options();
   options.seed = flags.seed;
-  GraphRunner runner(costs, topology, options,
-                     make_backend(flags.backend, costs, topology, options.contention));
+  GraphRunner runner(question.costs(), question.topology(), options, question.make_backend());
   return flags.assignment.empty() ? execute_many(flags, runner) : execute_one(flags, runner);
 }
 

@@ -8,6 +8,35 @@
 #include "gpuexec/statistics.h"
 
 namespace doppler {
+namespace {
+
+constexpr double kDisturbance = 0.1;
+
+}  // namespace
+
+FidelityMeasurement measure_fidelity(GraphRunner& runner,
+                                     std::span<const SpreadAssignment> assignments,
+                                     const TurnOptions& options) {
+  std::vector<TurnPlacement> placements;
+  for (const SpreadAssignment& spread : assignments) placements.push_back({spread.assignment, {}});
+  const std::vector<TurnTimes> times = measure_in_turn(runner, placements, options);
+  FidelityMeasurement measured;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (!times[i].failure.empty()) {
+      measured.left_out.push_back("assignment " + std::to_string(i + 1) + ": " + times[i].failure);
+    }
+    if (times[i].seconds.empty()) continue;
+    const MedianInterval interval = median_interval(times[i].seconds);
+    FidelityPoint point{.simulated_seconds = assignments[i].simulated.seconds(),
+                        .measured_seconds = median(times[i].seconds),
+                        .low_seconds = interval.low,
+                        .high_seconds = interval.high};
+    const double fastest = *std::ranges::min_element(times[i].seconds);
+    point.disturbed = point.measured_seconds > (1 + kDisturbance) * fastest;
+    measured.points.push_back(point);
+  }
+  return measured;
+}
 
 FidelityReport judge_fidelity(const std::vector<FidelityPoint>& points) {
   std::vector<double> simulated;

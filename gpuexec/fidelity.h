@@ -3,8 +3,13 @@
 #define DOPPLER_GPUEXEC_FIDELITY_H_
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "gpuexec/graph_runner.h"
+#include "gpuexec/spread_assignments.h"
+#include "gpuexec/turns.h"
 
 namespace doppler {
 
@@ -13,8 +18,20 @@ struct FidelityPoint {
   double measured_seconds = 0;
   double low_seconds = 0;  // of the measured median's interval
   double high_seconds = 0;
+  // Its median is more than a tenth above the fastest of its runs: somebody else used the machine.
   bool disturbed = false;
 };
+
+struct FidelityMeasurement {
+  std::vector<FidelityPoint> points;  // of what could be measured, in the order given
+  std::vector<std::string> left_out;  // a line for each that could not
+};
+
+// Measures the assignments in turn, so that what disturbs the machine for some seconds spoils one
+// run of some of them, and moves no median.
+FidelityMeasurement measure_fidelity(GraphRunner& runner,
+                                     std::span<const SpreadAssignment> assignments,
+                                     const TurnOptions& options);
 
 struct FidelityReport {
   std::size_t count = 0;

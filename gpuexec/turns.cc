@@ -1,32 +1,41 @@
 #include "gpuexec/turns.h"
 
+#include <chrono>
+#include <thread>
+
 #include "common/check.h"
 
 namespace doppler {
 namespace {
 
 // Seconds, or what went wrong.
-TurnTimes run_once(GraphRunner& runner, const TurnPlacement& placement, double timeout_seconds) {
+TurnTimes run_once(GraphRunner& runner, const TurnPlacement& placement,
+                   const TurnOptions& options) {
   if (!runner.load(placement.assignment).empty()) return {{}, "out of memory"};
   for (int run = 0;; ++run) {
-    const auto time = runner.run(placement.order, timeout_seconds);
+    std::this_thread::sleep_for(std::chrono::duration<double>(options.pause_seconds));
+    const auto time = runner.run(placement.order, options.timeout_seconds);
     if (!time) return {{}, "timed out"};
-    if (run == 1) return {{time->seconds()}, ""};
+    if (run == options.warmup) return {{time->seconds()}, ""};
   }
 }
 
 }  // namespace
 
 std::vector<TurnTimes> measure_in_turn(GraphRunner& runner,
-                                       std::span<const TurnPlacement> placements, int rounds,
-                                       double timeout_seconds,
-                                       const std::function<bool(int)>& before_round) {
+                                       std::span<const TurnPlacement> placements,
+                                       const TurnOptions& options) {
   std::vector<TurnTimes> times(placements.size());
-  for (int round = 0; round < rounds; ++round) {
-    if (before_round && !before_round(round)) break;
+  for (int round = 0; round < options.rounds; ++round) {
     for (std::size_t i = 0; i < placements.size(); ++i) {
+      if (options.before_placement && !options.before_placement(round, i)) {
+        for (TurnTimes& begun : times) {
+          if (begun.failure.empty()) begun.seconds.resize(static_cast<std::size_t>(round));
+        }
+        return times;
+      }
       if (!times[i].failure.empty()) continue;
-      const TurnTimes once = run_once(runner, placements[i], timeout_seconds);
+      const TurnTimes once = run_once(runner, placements[i], options);
       if (once.failure.empty()) {
         times[i].seconds.push_back(once.seconds.front());
       } else {

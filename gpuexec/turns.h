@@ -4,6 +4,7 @@
 #ifndef DOPPLER_GPUEXEC_TURNS_H_
 #define DOPPLER_GPUEXEC_TURNS_H_
 
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
@@ -26,13 +27,21 @@ struct TurnTimes {
   std::string failure;          // "out of memory" or "timed out", else empty
 };
 
-// Each placement is loaded, run once unmeasured and once measured in every round. One that fails is
-// left out from then on. `before_round` is told the number of each round, from 0, and may end the
-// measurement by returning false.
+struct TurnOptions {
+  int rounds = 5;
+  int warmup = 1;  // unmeasured runs of a placement before its measured one in every round
+  double timeout_seconds = 60;  // of one run
+  double pause_seconds = 0;     // before each run
+  // Told the round and the placement that is next, both from 0; false ends the measurement.
+  std::function<bool(int, std::size_t)> before_placement;
+};
+
+// Each placement is loaded and run once measured in every round. One that fails is left out from
+// then on. All others have as many times: a round that was not carried to its end counts for
+// nothing.
 std::vector<TurnTimes> measure_in_turn(GraphRunner& runner,
-                                       std::span<const TurnPlacement> placements, int rounds,
-                                       double timeout_seconds,
-                                       const std::function<bool(int)>& before_round = {});
+                                       std::span<const TurnPlacement> placements,
+                                       const TurnOptions& options);
 
 // Of the ratio a / b within rounds: its median, and an interval for it. Both must have as many
 // rounds, at least one.

@@ -64,9 +64,13 @@ MeasuredComparison compare_for_real(const Config& config, const RunInput& input,
   std::vector<TurnPlacement> turns;
   for (const MeasuredPlacement& candidate : comparison.placements)
     turns.push_back({candidate.placement.assignment, candidate.placement.order});
-  const std::vector<TurnTimes> times =
-      measure_in_turn(runner, turns, static_cast<int>(config.execution.final_repeats),
-                      config.execution.timeout_seconds, before_round);
+  TurnOptions options;
+  options.rounds = static_cast<int>(config.execution.final_repeats);
+  options.timeout_seconds = config.execution.timeout_seconds;
+  options.before_placement = [&](int round, std::size_t placement) {
+    return placement > 0 || !before_round || before_round(round);
+  };
+  const std::vector<TurnTimes> times = measure_in_turn(runner, turns, options);
   for (std::size_t i = 0; i < times.size(); ++i) {
     MeasuredPlacement& candidate = comparison.placements[i];
     candidate.failure = times[i].failure;

@@ -1,5 +1,4 @@
 // doppler baseline: what the classical schedulers and search reach on a graph.
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -19,6 +18,7 @@
 #include "common/cli.h"
 #include "common/error.h"
 #include "common/graph_format.h"
+#include "common/interruption.h"
 #include "common/progress.h"
 #include "common/reference_cost.h"
 #include "common/text_file.h"
@@ -45,14 +45,6 @@ constexpr int kInterrupted = 128 + SIGINT;
 
 // How long those that look at the stop token have until they are left behind too.
 constexpr std::chrono::seconds kPatience(2);
-
-// A signal handler can reach nothing else. NOLINTNEXTLINE(*-avoid-non-const-global-variables)
-std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void request_stop(int /*number*/) {
-  interrupted = true;
-}
 
 struct Flags {
   std::string graph;
@@ -167,7 +159,8 @@ class Comparison : public std::enable_shared_from_this<Comparison> {
         progress.update((static_cast<double>(i) + fraction) / static_cast<double>(names.size()),
                         text);
       };
-      if (interrupted || !run_one(names[i], show)) without_result_.push_back(names[i]);
+      if (interruption_signal() != 0 || !run_one(names[i], show))
+        without_result_.push_back(names[i]);
     }
     progress.clear();
     return report_;
@@ -201,7 +194,7 @@ class Comparison : public std::enable_shared_from_this<Comparison> {
         run_watched([self = shared_from_this(), name, result] { *result = self->result_of(name); },
                     [&] {
                       show();
-                      if (!interrupted) return true;
+                      if (interruption_signal() == 0) return true;
                       stop_.request_stop();
                       const auto now = std::chrono::steady_clock::now();
                       if (!stopped) stopped = now;
@@ -282,11 +275,7 @@ int baseline_main(int argc, char** argv) {
   }
   const auto comparison = std::make_shared<Comparison>(flags, std::move(file.graph));
   if (!flags.output.empty()) prepare_folder(flags.output);
-  struct sigaction action {};
-  action.sa_handler = request_stop;
-  sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESETHAND;  // a second one ends the program
-  sigaction(SIGINT, &action, nullptr);
+  note_interruptions({SIGINT});
   const BaselineReport& report = comparison->run();
   if (!flags.output.empty()) write_assignments(report, flags.output);
   const std::vector<std::string>& missing = comparison->without_result();

@@ -10,9 +10,9 @@ doppler="$bin/doppler"
 
 declare -A sizes=(
   [chain-mm]="size=2048"
-  [ffnn]="batch=4096 inputs=512 hidden=4096 outputs=512"
-  [mlp-training]="batch=1024 inputs=512 hidden=2048 outputs=512"
-  [llama-block]="batch=1 sequence=1024 width=768 heads=8 feed_forward=2048"
+  [ffnn]="batch=2048 inputs=512 hidden=2048 outputs=512"
+  [mlp-training]="batch=1024 inputs=512 hidden=1024 outputs=512"
+  [llama-block]="batch=1 sequence=512 width=768 heads=8 feed_forward=2048"
 )
 names=(chain-mm ffnn mlp-training llama-block)
 for name in "${names[@]}"; do

@@ -318,17 +318,8 @@ bool check_fidelity(const Flags& flags) {
       PhysicalSimulator simulator(costs, topology, {});
       const auto assignments = spread_assignments(costs, simulator, flags.count, 2000, 1);
       GraphRunner runner = make_runner(flags, costs, topology);
-      Measurer measurer(runner, {.warmup = 1, .repeats = 3});
-      std::vector<FidelityPoint> points;
-      for (const SpreadAssignment& assignment : assignments) {
-        const Measurement m = measurer.measure(assignment.assignment, {});
-        if (m.status != MeasurementStatus::kDone) continue;
-        points.push_back({.simulated_seconds = assignment.simulated.seconds(),
-                          .measured_seconds = m.seconds,
-                          .low_seconds = m.interval.low,
-                          .high_seconds = m.interval.high,
-                          .disturbed = m.disturbed});
-      }
+      const std::vector<FidelityPoint> points =
+          measure_fidelity(runner, assignments, TurnOptions{}).points;
       if (points.size() < 2) throw SystemError("fidelity: fewer than two assignments ran");
       const FidelityReport report = judge_fidelity(points);
       write_text_file(

@@ -136,6 +136,10 @@ class ExecutionTest(CommandLineTest):
         self.assert_fails(self.execute("--assignments", one, "--explain"), BAD_INPUT, "--explain is about one")
         self.assert_fails(self.execute("--assignment", one, "--repeats", 0), BAD_INPUT, "--repeats")
         self.assert_fails(self.execute("--assignment", self.path / "none.csv"), BAD_INPUT, "none.csv")
+        durations = self.write("durations.stg", "2\n0 0 0\n1 3 1 0\n2 4 1 1\n3 0 1 2\n")
+        for verb in (("execute", "--assignment", one), ("fidelity",), ("search",)):
+            result = run(verb[0], durations, "--topology", self.pair, *verb[1:])
+            self.assert_fails(result, BAD_INPUT, "durations.stg: states durations", "FLOPs and bytes")
         wrong = self.execute("--assignments", "-", "--backend", "emulated", "--repeats", 1, stdin="0,1,0,1\n\n0,2,0,1\n")
         self.assert_refused(wrong, BAD_INPUT, "standard input:3:3")
         self.assertEqual(wrong.stdout.count("\n"), 1, "the result before it is there")

@@ -37,12 +37,15 @@ TEST(MeasureInTurn, RunsEveryPlacementInEveryRound) {
                      make_backend("emulated", costs, topology, Contention::kSerial));
   const std::vector<TurnPlacement> placements = {{test::make_assignment({0, 0}), {}},
                                                  {test::make_assignment({0, 1}), {}}};
-  std::vector<int> rounds;
-  const auto times = measure_in_turn(runner, placements, 5, 10, [&](int round) {
-    rounds.push_back(round);
-    return round < 3;
-  });
-  EXPECT_EQ(rounds, (std::vector<int>{0, 1, 2, 3}));
+  std::vector<std::pair<int, std::size_t>> turns;
+  TurnOptions options;
+  options.before_placement = [&](int round, std::size_t placement) {
+    turns.emplace_back(round, placement);
+    return turns.size() < 8;  // ends it before the second placement of the fourth round
+  };
+  const auto times = measure_in_turn(runner, placements, options);
+  EXPECT_EQ(turns, (std::vector<std::pair<int, std::size_t>>{
+                       {0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}, {2, 1}, {3, 0}, {3, 1}}));
   ASSERT_EQ(times.size(), 2U);
   for (const TurnTimes& time : times) {
     EXPECT_EQ(time.failure, "");
@@ -65,7 +68,9 @@ TEST(MeasureInTurn, LeavesOutWhatFails) {
   GraphRunner runner(costs, topology, {},
                      make_backend("emulated", costs, topology, Contention::kSerial));
   const std::vector<TurnPlacement> placements = {{test::make_assignment({0}), {}}};
-  const auto times = measure_in_turn(runner, placements, 3, 0.01);
+  TurnOptions options;
+  options.timeout_seconds = 0.01;
+  const auto times = measure_in_turn(runner, placements, options);
   EXPECT_EQ(times[0].failure, "timed out");
   EXPECT_TRUE(times[0].seconds.empty());
 }
