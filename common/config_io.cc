@@ -167,6 +167,9 @@ void validate(const Config& config) {
   require(config.learner.mode == TrainingMode::kSynchronous || config.learner.clip_ratio > 0,
           "learner.clip_ratio: is 0, so nothing would correct for older weights in asynchronous "
           "mode; set it above 0, or learner.mode to synchronous");
+  require(config.learner.epochs == 1 || config.learner.clip_ratio > 0,
+          "learner.clip_ratio: is 0, so the second gradient step on a batch would not know how far "
+          "the first has moved the policy; set it above 0, or learner.epochs to 1");
   require(config.checkpoint.every_updates > 0 || config.checkpoint.every_seconds > 0,
           "checkpoint.every_seconds: is 0 and so is checkpoint.every_updates; a run needs "
           "checkpoints to be resumed, set one of them");

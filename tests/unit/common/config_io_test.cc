@@ -175,6 +175,7 @@ TEST(ConfigIo, RulesBetweenKeysNameThem) {
       {{"stages.simulation.learning_rate_end=1"}, "learning_rate_end: is above"},
       {{"learner.batch_episodes=12", "learner.group_episodes=8"}, "must be a multiple"},
       {{"learner.mode=asynchronous", "learner.clip_ratio=0"}, "learner.clip_ratio: is 0"},
+      {{"learner.epochs=4", "learner.clip_ratio=0"}, "or learner.epochs to 1"},
       {{"model.aggregate_rank=12"}, "model.aggregate_rank: must be a multiple of 8"},
       {{"model.place_hidden=12"}, "model.place_hidden: must be a multiple of 8"},
       {{"checkpoint.every_seconds=0"}, "checkpoint.every_seconds"},
