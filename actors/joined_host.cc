@@ -1,5 +1,6 @@
 #include "actors/joined_host.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <random>
@@ -27,6 +28,7 @@ constexpr milliseconds kLookAtFile(1000);
 constexpr milliseconds kAskAgain(5000);
 constexpr milliseconds kSendTimeout(1000);
 constexpr milliseconds kWorkerGrace(2000);
+constexpr std::chrono::seconds kLeastSilence(30);
 
 std::string random_name() {
   std::random_device device;
@@ -65,9 +67,9 @@ class Session {
         const auto newest = load_join_file(options_.run_dir);
         if (newest && newest->run_token != file_.run_token) return End::kAnotherLife;
       }
-      if (now - heard_at_ > options_.patience) {
+      if (now - heard_at_ > silence_limit_) {
         throw SystemError("run folder " + options_.run_dir + ": its learner has been silent for " +
-                          std::to_string(options_.patience.count()) + " s; this host gives up");
+                          std::to_string(silence_limit_.count()) + " s; this host gives up");
       }
       if (now >= next_word_) speak(now);
       if (const auto message = socket_.receive(kPoll)) {
@@ -141,6 +143,8 @@ class Session {
   }
 
   const JoinOptions& options_;
+  // A learner that is there may be busy for longer than nobody is to be waited for.
+  const std::chrono::seconds silence_limit_ = std::max(options_.patience, kLeastSilence);
   const JoinFile file_;
   const std::string endpoint_;
   WorkerSocket socket_;

@@ -53,7 +53,8 @@ class ElasticTest(doppler_run.RunTest):
         process = self.start("train", self.config, "--run-dir", run_dir, "--quiet", "--workers", 1, *settings)
         self.wait_for_update(process, run_dir, 5)
         # One that stays, one that leaves when asked, one that is killed with its worker, and its worker once before.
-        stays, leaves, killed = self.join(run_dir), self.join(run_dir), self.join(run_dir)
+        # The one that stays would not wait for a learner, but there is one.
+        stays, leaves, killed = self.join(run_dir, "--wait", 0), self.join(run_dir), self.join(run_dir)
         self.wait_for_log(run_dir, r"joins the run with 1 workers", process, 3)
         for host in (1, 2, 3):
             self.wait_for_worker_of(host, run_dir, process)
