@@ -212,7 +212,8 @@ std::string status_text(const RunStatus& status) {
   const auto row = [&](const char* name, const std::string& value) {
     text += fmt::format("  {:<18} {}\n", name, value);
   };
-  if (!status.stage.empty()) {
+  // What is left of the budget of a run that is done would not have bought another batch.
+  if (!status.stage.empty() && status.state != RunState::kDone) {
     row("stage", fmt::format("{}, {:.1f}% of its budget used", status.stage,
                              100 * status.stage_used_fraction));
   }
