@@ -143,6 +143,20 @@ std::string read_text_file(const std::string& path) {
   return read_all(file.get(), path);
 }
 
+void check_output_file(const std::string& path) {
+  if (path == "-" || own_descriptor(path)) return;
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  if (std::filesystem::is_directory(status)) {
+    throw ConfigError(path + ": is a folder; name a file in it");
+  }
+  std::filesystem::path written = path;  // a pipe or a device itself, else the folder of the file
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) {
+    written = follow_links(path).parent_path() / ".";  // which only a folder has
+  }
+  if (::access(written.c_str(), W_OK) != 0) throw_system("open", path, errno);
+}
+
 void write_text_file(const std::string& path, std::string_view content) {
   if (path == "-") {
     if (std::fwrite(content.data(), 1, content.size(), stdout) != content.size() ||

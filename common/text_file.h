@@ -20,6 +20,10 @@ std::string input_name(const std::string& path);
 // ConfigError where `path` is a folder.
 void write_text_file(const std::string& path, std::string_view content);
 
+// Throws now what write_text_file(path, ...) would throw for want of a folder or of the right to
+// write in it: for programs that work long before they write. Changes nothing.
+void check_output_file(const std::string& path);
+
 }  // namespace doppler
 
 #endif  // DOPPLER_COMMON_TEXT_FILE_H_

@@ -84,6 +84,7 @@ Flags read_flags(int argc, char** argv) {
   if (flags.output == "-" && flags.json) {
     throw ConfigError("--output - writes to standard output, where the report goes; name a file");
   }
+  check_output_file(flags.output);
   return flags;
 }
 

@@ -53,6 +53,7 @@ void check_flags(const CLI::App& app, const Flags& flags) {
   if (flags.trace == "-" && (flags.json || flags.explain)) {
     throw ConfigError("--trace - writes to standard output, where the report goes; name a file");
   }
+  if (!flags.trace.empty()) check_output_file(flags.trace);
   int from_stdin = 0;
   for (const std::string& file : {flags.measuring.graph, flags.measuring.topology, flags.assignment,
                                   flags.assignments, flags.order}) {

@@ -57,6 +57,7 @@ Flags read_flags(int argc, char** argv) {
       "execute. Ctrl-C and SIGTERM end the search with its best so far.\n\nExample:\n"
       "  doppler search graph.json --topology here.yaml --evaluations 1000 -o searched.csv");
   parse_flags(app, argc, argv);
+  if (!flags.output.empty()) check_output_file(flags.output);
   return flags;
 }
 

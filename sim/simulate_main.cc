@@ -57,6 +57,7 @@ void check_flags(const CLI::App& app, const Flags& flags) {
         "only one of GRAPH, --topology, --assignments and --orders can be standard "
         "input");
   }
+  if (!flags.trace.empty()) check_output_file(flags.trace);
   if (flags.trace == "-" && (flags.json || flags.explain)) {
     throw ConfigError("--trace - writes to standard output, where the report goes; name a file");
   }

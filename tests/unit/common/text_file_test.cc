@@ -41,6 +41,21 @@ TEST(TextFile, WritesAndReplaces) {
   EXPECT_EQ(files_in(dir), 1U);
 }
 
+// What writing would say, without writing.
+TEST(TextFile, TellsBeforehandWhatCannotBeWritten) {
+  const TempDir dir;
+  check_output_file(dir.file("new"));
+  check_output_file(dir.write("old", "old"));
+  check_output_file("/dev/null");
+  check_output_file("-");
+  EXPECT_EQ(read_text_file(dir.file("old")), "old");
+  EXPECT_EQ(files_in(dir), 1U);
+  for (const std::string& path : {dir.file("none/new"), dir.file("old/new"), dir.path().string()}) {
+    EXPECT_EQ(message_of<Error>([&] { check_output_file(path); }),
+              message_of<Error>([&] { write_text_file(path, "text"); }));
+  }
+}
+
 TEST(TextFile, KeepsTheModeOfWhatItReplaces) {
   const TempDir dir;
   const std::string path = dir.write("a", "old");
