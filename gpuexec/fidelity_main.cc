@@ -31,9 +31,14 @@ struct Flags {
   std::size_t assignments = 100;
   std::int64_t evaluations = 5000;
   std::uint64_t seed = 1;
+  bool no_control = false;
   std::string csv;
   bool json = false;
 };
+
+// What is measured between two looks at the control is in doubt where the second is slow.
+constexpr double kControlIntervalSeconds = 1;
+constexpr int kControlRetries = 5;
 
 Flags read_flags(int argc, char** argv) {
   CLI::App app("Compares simulated with measured makespans.", "doppler fidelity");
@@ -47,6 +52,8 @@ Flags read_flags(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000000));
   app.add_option("--seed", flags.seed, "of the assignments")->capture_default_str();
+  app.add_flag("--no-control", flags.no_control,
+               "do not look out for a disturbed machine by measuring a control assignment");
   app.add_option("--csv", flags.csv, "file to write a line for each assignment to");
   app.add_flag("--json", flags.json, "print the report as JSON");
   app.footer(
@@ -56,6 +63,7 @@ Flags read_flags(int argc, char** argv) {
       "  doppler fidelity graph.json --topology cpu.yaml --backend cpu --csv points.csv\n"
       "  /usr/bin/python3 analysis/plot_fidelity.py points.csv -o fidelity.png");
   parse_flags(app, argc, argv);
+  if (!flags.csv.empty()) check_output_file(flags.csv);
   return flags;
 }
 
@@ -67,6 +75,8 @@ std::vector<FidelityPoint> measure(const Flags& flags, GraphRunner& runner,
                       .warmup = measurement.warmup,
                       .timeout_seconds = measurement.timeout_seconds,
                       .pause_seconds = measurement.pause_seconds,
+                      .control_interval_seconds = flags.no_control ? 0 : kControlIntervalSeconds,
+                      .retries = kControlRetries,
                       .before_placement = {}};
   options.before_placement = [&](int round, std::size_t placement) {
     const double done = static_cast<double>(round) +

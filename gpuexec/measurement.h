@@ -4,14 +4,13 @@
 // outliers are dropped (without_outliers()); the rest give the median and an interval for it
 // (median_interval()). A run that takes longer than the time-out ends the measurement.
 //
-// Disturbance. Before the first measurement a *control* assignment (round robin) is measured; it is
+// Disturbance. Before the first measurement a *control* assignment (Control) is measured; it is
 // measured again when `control_interval_seconds` have passed. Where its median is more than
 // `control_tolerance` above its best so far, somebody else uses the machine: what was measured
 // since the last good control is marked, and this measurement is repeated, up to `retries` times.
 #ifndef DOPPLER_GPUEXEC_MEASUREMENT_H_
 #define DOPPLER_GPUEXEC_MEASUREMENT_H_
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +18,7 @@
 
 #include "common/assignment.h"
 #include "common/executor.h"
+#include "gpuexec/control.h"
 #include "gpuexec/graph_runner.h"
 #include "gpuexec/statistics.h"
 
@@ -67,20 +67,11 @@ class Measurer {
  private:
   Measurement measure_once(const Assignment& assignment, std::span<const OperationId> order,
                            bool keep_record);
-  // The control's median over its best so far; 1 where it cannot run.
-  double measure_control();
 
   GraphRunner* runner_;
   MeasurementOptions options_;
-  Assignment control_;
-  std::optional<double> best_control_;
-  bool control_works_ = true;
-  std::int64_t last_control_ = 0;  // nanoseconds
+  Control control_;
 };
-
-// Operation after operation in topological order, each on the next of the devices that it may run
-// on.
-Assignment round_robin_assignment(const CostTable& costs);
 
 }  // namespace doppler
 

@@ -32,6 +32,12 @@ struct TurnOptions {
   int warmup = 1;  // unmeasured runs of a placement before its measured one in every round
   double timeout_seconds = 60;  // of one run
   double pause_seconds = 0;     // before each run
+  // > 0: a control (Control) is measured whenever that long has passed. Where it took more than
+  // `control_tolerance` above its best, what has been measured since it was last quick is measured
+  // again, up to `retries` times.
+  double control_interval_seconds = 0;
+  double control_tolerance = 0.1;
+  int retries = 3;
   // Told the round and the placement that is next, both from 0; false ends the measurement.
   std::function<bool(int, std::size_t)> before_placement;
 };

@@ -1,7 +1,6 @@
 #include "gpuexec/measurement.h"
 
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,53 +8,10 @@
 #include "gpuexec/emulated_backend.h"
 #include "gpuexec/measured_executor.h"
 #include "tests/support/execution_cases.h"
+#include "tests/support/scripted_backend.h"
 
 namespace doppler {
 namespace {
-
-// Runs at once; the k-th run ever takes `seconds[k]`, the last of them for good.
-class ScriptedBackend : public Backend {
- public:
-  ScriptedBackend(int devices, std::vector<double> seconds)
-      : devices_(devices), seconds_(std::move(seconds)), arena_(2, 0) {}
-
-  std::string name() const override { return "scripted"; }
-  int device_count() const override { return devices_; }
-  std::vector<MemoryShortage> load(const RunPlan& plan,
-                                   const std::vector<OperationWork>& /*works*/) override {
-    plan_ = &plan;
-    return {};
-  }
-  void start_operation(std::int32_t operation, std::int64_t now) override {
-    started_.emplace_back(operation, now);
-  }
-  void start_transfer(std::int32_t /*transfer*/, std::int64_t /*now*/) override { FAIL(); }
-  void drive(RunCore& core, std::int64_t /*deadline*/) override {
-    const std::lock_guard lock(core.mutex());
-    const double seconds = seconds_[std::min(runs_++, seconds_.size() - 1)];
-    core.begin(0);
-    while (!started_.empty()) {
-      const auto [operation, now] = started_.back();
-      started_.pop_back();
-      const std::int64_t end = now + static_cast<std::int64_t>(seconds * 1e9);
-      core.operation_ended(operation, now, end, end);
-    }
-  }
-  std::vector<std::uint8_t> read_result(std::int32_t /*operation*/,
-                                        std::int64_t /*bytes*/) override {
-    return {};
-  }
-  const IdVector<DeviceId, std::int64_t>& arena_bytes() const override { return arena_; }
-  std::int64_t memory_bytes(DeviceId /*device*/) const override { return 0; }
-
- private:
-  int devices_;
-  std::vector<double> seconds_;
-  std::size_t runs_ = 0;
-  const RunPlan* plan_ = nullptr;
-  std::vector<std::pair<std::int32_t, std::int64_t>> started_;
-  IdVector<DeviceId, std::int64_t> arena_;
-};
 
 class MeasurementTest : public testing::Test {
  protected:
@@ -66,7 +22,7 @@ class MeasurementTest : public testing::Test {
         costs_(CostTable::physical(graph_, topology_)) {}
 
   GraphRunner runner(std::vector<double> seconds) {
-    return {costs_, topology_, {}, std::make_unique<ScriptedBackend>(2, std::move(seconds))};
+    return {costs_, topology_, {}, std::make_unique<test::ScriptedBackend>(2, std::move(seconds))};
   }
 
   Graph graph_;
@@ -128,7 +84,7 @@ TEST(RoundRobin, GoesOverTheDevicesThatAreAllowed) {
 
 TEST_F(MeasurementTest, ExecutorCostsWhatWasMeasured) {
   MeasuredExecutor executor(costs_, topology_, {},
-                            std::make_unique<ScriptedBackend>(2, std::vector<double>{3}),
+                            std::make_unique<test::ScriptedBackend>(2, std::vector<double>{3}),
                             {.warmup = 0, .repeats = 3, .control = false});
   EXPECT_EQ(executor.run(Assignment(1, DeviceId(1)), {}), SimTime(3'000'000'000'000));
   EXPECT_TRUE(executor.feasible());

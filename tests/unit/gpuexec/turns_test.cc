@@ -1,9 +1,15 @@
 #include "gpuexec/turns.h"
 
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gpuexec/backend_factory.h"
 #include "tests/support/execution_cases.h"
+#include "tests/support/scripted_backend.h"
 #include "tests/support/tiny_graphs.h"
 
 namespace doppler {
@@ -53,6 +59,28 @@ TEST(MeasureInTurn, RunsEveryPlacementInEveryRound) {
   }
   for (double seconds : times[0].seconds) EXPECT_GE(seconds, 0.004);
   for (double seconds : times[1].seconds) EXPECT_GE(seconds, 0.002);
+}
+
+// Two rounds of two placements of one operation. Runs: the control 1; p0 2 and the control 1:
+// quiet. p1 9 and the control 2: disturbed, so p1 again: 3, and the control 1. Second round: p0 2,
+// 1; p1 9, 2; again 8 and 2: the only retry is used up, so 8 stays.
+TEST(MeasureInTurn, MeasuresAgainWhatTheControlCastsDoubtOn) {
+  const Topology topology = test::small_machine(2, 1);
+  const Graph graph = test::make_unit_graph({{1, 4}}, {});
+  const CostTable costs = CostTable::physical(graph, topology);
+  GraphRunner runner(costs, topology, {},
+                     std::make_unique<test::ScriptedBackend>(
+                         2, std::vector<double>{1, 2, 1, 9, 2, 3, 1, 2, 1, 9, 2, 8, 2}));
+  const std::vector<TurnPlacement> placements = {{test::make_assignment({0}), {}},
+                                                 {test::make_assignment({1}), {}}};
+  TurnOptions options;
+  options.rounds = 2;
+  options.warmup = 0;
+  options.control_interval_seconds = 1e-12;  // after each
+  options.retries = 1;
+  const auto times = measure_in_turn(runner, placements, options);
+  EXPECT_THAT(times[0].seconds, testing::ElementsAre(2, 2));
+  EXPECT_THAT(times[1].seconds, testing::ElementsAre(3, 8));
 }
 
 TEST(MeasureInTurn, LeavesOutWhatFails) {
