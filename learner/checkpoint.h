@@ -12,6 +12,7 @@
 #include "common/ids.h"
 #include "common/sim_time.h"
 #include "common/stage.h"
+#include "learner/episode_counts.h"
 
 namespace doppler {
 
@@ -26,20 +27,6 @@ struct NamedTime {
   std::string name;
   SimTime time;
   bool operator==(const NamedTime&) const = default;
-};
-
-// Fates of tickets' episodes so far (attempts apart); the accounting identity is
-// opened = trained + dropped_* + failed + discarded_at_resume + outstanding.
-struct EpisodeCounts {
-  std::uint64_t opened = 0;
-  std::uint64_t trained = 0;
-  std::uint64_t dropped_stale = 0;
-  std::uint64_t dropped_invalid = 0;
-  std::uint64_t dropped_lineage = 0;
-  std::uint64_t failed = 0;
-  std::uint64_t discarded_at_resume = 0;
-  std::uint64_t outstanding = 0;
-  bool operator==(const EpisodeCounts&) const = default;
 };
 
 // The best assignment seen for one graph, with what reproduces it.

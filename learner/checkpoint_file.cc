@@ -141,27 +141,17 @@ std::string element_name(std::size_t i) {
 
 void write_counts(Hdf5Group& root, const EpisodeCounts& counts) {
   Hdf5Group group = root.create_group("counts");
-  group.set_attribute("opened", counts.opened);
-  group.set_attribute("trained", counts.trained);
-  group.set_attribute("dropped_stale", counts.dropped_stale);
-  group.set_attribute("dropped_invalid", counts.dropped_invalid);
-  group.set_attribute("dropped_lineage", counts.dropped_lineage);
-  group.set_attribute("failed", counts.failed);
-  group.set_attribute("discarded_at_resume", counts.discarded_at_resume);
-  group.set_attribute("outstanding", counts.outstanding);
+  for (const EpisodeCountField& field : kEpisodeCountFields) {
+    group.set_attribute(field.name, counts.*field.count);
+  }
 }
 
 EpisodeCounts read_counts(const Hdf5Group& root) {
   const Hdf5Group group = root.group("counts");
   EpisodeCounts counts;
-  counts.opened = group.attribute<std::uint64_t>("opened");
-  counts.trained = group.attribute<std::uint64_t>("trained");
-  counts.dropped_stale = group.attribute<std::uint64_t>("dropped_stale");
-  counts.dropped_invalid = group.attribute<std::uint64_t>("dropped_invalid");
-  counts.dropped_lineage = group.attribute<std::uint64_t>("dropped_lineage");
-  counts.failed = group.attribute<std::uint64_t>("failed");
-  counts.discarded_at_resume = group.attribute<std::uint64_t>("discarded_at_resume");
-  counts.outstanding = group.attribute<std::uint64_t>("outstanding");
+  for (const EpisodeCountField& field : kEpisodeCountFields) {
+    counts.*field.count = group.attribute<std::uint64_t>(field.name);
+  }
   return counts;
 }
 

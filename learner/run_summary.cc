@@ -13,14 +13,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json counts_json(const EpisodeCounts& counts) {
-  return {{"opened", counts.opened},
-          {"trained", counts.trained},
-          {"dropped_stale", counts.dropped_stale},
-          {"dropped_invalid", counts.dropped_invalid},
-          {"dropped_lineage", counts.dropped_lineage},
-          {"failed", counts.failed},
-          {"discarded_at_resume", counts.discarded_at_resume},
-          {"outstanding", counts.outstanding}};
+  Json json = Json::object();
+  for (const EpisodeCountField& field : kEpisodeCountFields) json[field.name] = counts.*field.count;
+  return json;
 }
 
 double ratio(SimTime time, SimTime bound) {
