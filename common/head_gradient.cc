@@ -43,14 +43,6 @@ DecisionLoss surrogate(float log_probability, float behaviour_log_probability, c
   return {-term.advantage * ratio, -term.advantage * ratio};
 }
 
-float entropy_of(std::span<const float> probabilities) {
-  float entropy = 0;
-  for (float p : probabilities) {
-    if (p > 0) entropy -= p * std::log(p);
-  }
-  return entropy;
-}
-
 }  // namespace
 
 void HeadGradients::reset(const HeadShape& shape, std::size_t operation_count) {
@@ -83,11 +75,14 @@ HeadGradient::HeadGradient(const HeadShape& shape, const CostTable& costs, const
   features_.resize(steps * devices_ * kPlaceFeatureCount);
   aggregates_.resize(steps * devices_ * shape.contribution_width());
   score_gradients_.resize(steps * devices_);
+  hidden_.resize(steps * devices_ * shape.place_hidden);
   joint_scores_.resize(steps);
   scores_.resize(devices_);
   probabilities_.resize(std::max(steps, devices_));
+  log_probabilities_.resize(steps);
   targets_.resize(std::max(steps, devices_));
   aggregate_gradients_.resize(devices_ * shape.contribution_width());
+  hidden_gradients_.resize(devices_ * 8);
 }
 
 bool HeadGradient::replays(const Trajectory& trajectory) {
@@ -165,6 +160,7 @@ std::size_t HeadGradient::look_at(OperationId operation, std::size_t first_look)
     looks_.push_back(operation);
     if (features_.size() < looks_.size() * feature_slice) {  // joint policies only
       features_.resize(2 * looks_.size() * feature_slice);
+      hidden_.resize(2 * looks_.size() * devices_ * shape_.place_hidden);
       score_gradients_.resize(2 * looks_.size() * devices_);
     }
     std::copy(features.begin(), features.end(),
@@ -172,23 +168,28 @@ std::size_t HeadGradient::look_at(OperationId operation, std::size_t first_look)
     std::fill_n(score_gradients_.begin() + static_cast<std::ptrdiff_t>(look * devices_), devices_,
                 0.0F);
   }
-  place_head_.score(operation, features, episode_.used_features(), scores_);
+  place_head_.score(operation, features, episode_.used_features(), scores_,
+                    hidden_.data() + look * devices_ * shape_.place_hidden);
   mask_scores(episode_, scores_);
   return look;
 }
 
 // The gradient of one choice among candidates with respect to their scores: add(c, gradient).
-// log_probability(c) is that of candidates[c]; probabilities_ holds all of them.
-template <typename LogProbability, typename Add>
+// probabilities_ and log_probabilities_ hold those of all candidates.
+template <typename Add>
 void HeadGradient::select_gradient(const Trajectory& trajectory, std::size_t step,
-                                   const LossTerm& term, const LogProbability& log_probability,
-                                   const Add& add, ReplayStatistics& statistics) {
+                                   const LossTerm& term, const Add& add,
+                                   ReplayStatistics& statistics) {
   const auto candidates = episode_.candidates();
   const OperationId chosen = trajectory.operations[step];
   const auto chosen_at = static_cast<std::size_t>(
       std::find(candidates.begin(), candidates.end(), chosen) - candidates.begin());
   const std::span probabilities(probabilities_.data(), candidates.size());
-  const float entropy = entropy_of(probabilities);
+  const std::span log_probabilities(log_probabilities_.data(), candidates.size());
+  float entropy = 0;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    if (probabilities[c] > 0) entropy -= probabilities[c] * log_probabilities[c];
+  }
   statistics.select_entropy += static_cast<double>(entropy);
 
   if (term.kind == LossKind::kImitation) {
@@ -210,14 +211,14 @@ void HeadGradient::select_gradient(const Trajectory& trajectory, std::size_t ste
     }
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if (targets[c] > 0) {
-        statistics.loss -= static_cast<double>(targets[c] * log_probability(c));
+        statistics.loss -= static_cast<double>(targets[c] * log_probabilities[c]);
       }
       add(c, term.weight * (probabilities[c] - targets[c]));
     }
     return;
   }
 
-  const float chosen_log_probability = log_probability(chosen_at);
+  const float chosen_log_probability = log_probabilities[chosen_at];
   const float behaviour = trajectory.select_log_probabilities[step];
   statistics.largest_log_probability_difference = std::max(
       statistics.largest_log_probability_difference, std::abs(chosen_log_probability - behaviour));
@@ -228,7 +229,7 @@ void HeadGradient::select_gradient(const Trajectory& trajectory, std::size_t ste
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     const float p = probabilities[c];
     float gradient = -coefficient * p;
-    if (p > 0) gradient += bonus * p * (std::log(p) + entropy);
+    if (p > 0) gradient += bonus * p * (log_probabilities[c] + entropy);
     if (c == chosen_at) gradient += coefficient;
     add(c, gradient);
   }
@@ -239,16 +240,18 @@ void HeadGradient::replay_select(const Trajectory& trajectory, std::size_t step,
                                  HeadGradients& gradients, ReplayStatistics& statistics) {
   const auto candidates = episode_.candidates();
   const SelectHead::Sum sum = select_head.sum(candidates);
-  statistics.select_log_probability +=
-      static_cast<double>(select_head.log_probability(trajectory.operations[step], sum));
+  const double log_total = std::log(sum.total);
+  statistics.select_log_probability += static_cast<double>(
+      select_head.log_probability(trajectory.operations[step], sum, log_total));
   if (candidates.size() == 1) return;  // no decision, no gradient
+  const double per_total = 1.0 / sum.total;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     // Weights may lie far below what a float holds, their shares do not.
-    probabilities_[c] = static_cast<float>(select_head.weight(candidates[c], sum) / sum.total);
+    probabilities_[c] = static_cast<float>(select_head.weight(candidates[c], sum) * per_total);
+    log_probabilities_[c] = select_head.log_probability(candidates[c], sum, log_total);
   }
   select_gradient(
       trajectory, step, term,
-      [&](std::size_t c) { return select_head.log_probability(candidates[c], sum); },
       [&](std::size_t c, float gradient) {
         gradients.tables.select_scores[candidates[c].index()] += gradient;
       },
@@ -272,12 +275,13 @@ void HeadGradient::replay_joint_select(const Trajectory& trajectory, std::size_t
   }
   const float log_total = softmax(scores, std::span(probabilities_.data(), candidates.size()));
   for (std::size_t c = 0; c < candidates.size(); ++c) {
+    log_probabilities_[c] = scores[c] - log_total;
     if (candidates[c] != trajectory.operations[step]) continue;
-    statistics.select_log_probability += static_cast<double>(scores[c] - log_total);
+    statistics.select_log_probability += static_cast<double>(log_probabilities_[c]);
   }
   if (candidates.size() == 1) return;
   select_gradient(
-      trajectory, step, term, [&](std::size_t c) { return scores[c] - log_total; },
+      trajectory, step, term,
       [&](std::size_t c, float gradient) {
         gradients.tables.select_scores[candidates[c].index()] += gradient;
         for (std::size_t d = 0; d < devices_; ++d) {
@@ -350,6 +354,15 @@ void HeadGradient::backward_place(const Trajectory& trajectory, const HeadTables
     return;
   }
   const std::size_t width = shape_.contribution_width();
+  const std::size_t used = episode_.used_features();
+  // As in PlaceHead::score: the usual widths as constants.
+  const bool usual = shape_.aggregate_rank == 8 && shape_.place_hidden == 16;
+  auto backward = &HeadGradient::backward_look<0, 0, 0>;
+  if (usual && used == kUniformFeatureCount) {
+    backward = &HeadGradient::backward_look<kUniformFeatureCount, 8, 16>;
+  } else if (usual && used == kPlaceFeatureCount) {
+    backward = &HeadGradient::backward_look<kPlaceFeatureCount, 8, 16>;
+  }
   std::fill(aggregate_gradients_.begin(), aggregate_gradients_.end(), 0.0F);
   for (std::size_t step = trajectory.operations.size(); step-- > 0;) {
     // What the operation added to its device's aggregate was seen by every later step.
@@ -361,53 +374,74 @@ void HeadGradient::backward_place(const Trajectory& trajectory, const HeadTables
       store8(contribution_gradient + i, load8(contribution_gradient + i) + load8(seen + i));
     }
     for (std::size_t look = step_looks_[step]; look < step_looks_[step + 1]; ++look) {
-      backward_look(look, step, tables, weights, gradients);
+      (this->*backward)(look, step, tables, weights, gradients);
     }
   }
 }
 
+// A width of 0 is only known at run time. What all devices add to is summed over them first, in
+// registers.
+template <std::size_t kUsed, std::size_t kRank, std::size_t kHidden>
 void HeadGradient::backward_look(std::size_t look, std::size_t step, const HeadTables& tables,
                                  const HeadWeights& weights, HeadGradients& gradients) {
-  const std::size_t rank = shape_.aggregate_rank;
-  const std::size_t hidden_width = shape_.place_hidden;
-  const std::size_t width = shape_.contribution_width();
-  const std::size_t used = episode_.used_features();
-  const std::size_t row_at = looks_[look].index() * shape_.row_width();
-  const float* row = tables.place_rows.data() + row_at;
-  float* row_gradient = gradients.tables.place_rows.data() + row_at;
-  for (std::size_t d = 0; d < devices_; ++d) {
-    const Vec8 g = broadcast8(score_gradients_[look * devices_ + d]);
-    const float* y = features_.data() + (look * devices_ + d) * kPlaceFeatureCount;
-    const float* aggregate = aggregates_.data() + (step * devices_ + d) * width;
-    float* aggregate_gradient = aggregate_gradients_.data() + d * width;
-    for (std::size_t f = 0; f < used; f += 8) {
-      store8(row_gradient + f, load8(row_gradient + f) + g * load8(y + f));
+  const std::size_t rank = kRank > 0 ? kRank : shape_.aggregate_rank;
+  const std::size_t hidden_width = kHidden > 0 ? kHidden : shape_.place_hidden;
+  const std::size_t used = kUsed > 0 ? kUsed : episode_.used_features();
+  const std::size_t width = rank + hidden_width;
+  const std::size_t row_at = looks_[look].index() * (kPlaceFeatureCount + rank + hidden_width + width);
+  const float* const affinity = tables.place_rows.data() + row_at + kPlaceFeatureCount;
+  float* const row_gradient = gradients.tables.place_rows.data() + row_at;
+  float* const affinity_gradient = row_gradient + kPlaceFeatureCount;
+  float* const bias_gradient = affinity_gradient + rank;
+  const float* const g = score_gradients_.data() + look * devices_;
+  const float* const features = features_.data() + look * devices_ * kPlaceFeatureCount;
+  const float* const aggregates = aggregates_.data() + step * devices_ * width;
+  const float* const hidden = hidden_.data() + look * devices_ * hidden_width;
+  for (std::size_t f = 0; f < used; f += 8) {
+    Vec8 sum{};
+    for (std::size_t d = 0; d < devices_; ++d) {
+      sum += broadcast8(g[d]) * load8(features + d * kPlaceFeatureCount + f);
     }
-    for (std::size_t r = 0; r < rank; r += 8) {
-      float* affinity_gradient = row_gradient + shape_.affinity_at() + r;
-      store8(affinity_gradient, load8(affinity_gradient) + g * load8(aggregate + r));
-      store8(aggregate_gradient + r,
-             load8(aggregate_gradient + r) + g * load8(row + shape_.affinity_at() + r));
+    store8(row_gradient + f, load8(row_gradient + f) + sum);
+  }
+  for (std::size_t r = 0; r < rank; r += 8) {
+    Vec8 sum{};
+    const Vec8 weight = load8(affinity + r);
+    for (std::size_t d = 0; d < devices_; ++d) {
+      const Vec8 score_gradient = broadcast8(g[d]);
+      sum += score_gradient * load8(aggregates + d * width + r);
+      float* const at = aggregate_gradients_.data() + d * width + r;
+      store8(at, load8(at) + score_gradient * weight);
     }
-    for (std::size_t k = 0; k < hidden_width; k += 8) {
-      // The same sum in the same order as PlaceHead::score.
-      Vec8 hidden = load8(row + shape_.hidden_at() + k) + load8(aggregate + rank + k);
-      const float* column = weights.feature_to_hidden.data() + k;
-      for (std::size_t f = 0; f < used; ++f) {
-        hidden += broadcast8(y[f]) * load8(column + f * hidden_width);
+    store8(affinity_gradient + r, load8(affinity_gradient + r) + sum);
+  }
+  for (std::size_t k = 0; k < hidden_width; k += 8) {
+    Vec8 score_sum{};
+    Vec8 bias_sum{};
+    const Vec8 weight = load8(weights.hidden_to_score.data() + k);
+    float* const column_gradient = gradients.weights.feature_to_hidden.data() + k;
+    for (std::size_t d = 0; d < devices_; ++d) {
+      const Vec8 score_gradient = broadcast8(g[d]);
+      const Vec8 h = load8(hidden + d * hidden_width + k);
+      score_sum += score_gradient * positive_part(h);
+      const Vec8 through = score_gradient * weight;
+      const Vec8 hidden_gradient = h > 0 ? through : Vec8{};
+      bias_sum += hidden_gradient;
+      float* const at = aggregate_gradients_.data() + d * width + rank + k;
+      store8(at, load8(at) + hidden_gradient);
+      store8(hidden_gradients_.data() + 8 * d, hidden_gradient);
+    }
+    float* const score_gradient = gradients.weights.hidden_to_score.data() + k;
+    store8(score_gradient, load8(score_gradient) + score_sum);
+    store8(bias_gradient + k, load8(bias_gradient + k) + bias_sum);
+    for (std::size_t f = 0; f < used; ++f) {
+      Vec8 sum{};
+      for (std::size_t d = 0; d < devices_; ++d) {
+        sum += broadcast8(features[d * kPlaceFeatureCount + f]) *
+               load8(hidden_gradients_.data() + 8 * d);
       }
-      float* score_gradient = gradients.weights.hidden_to_score.data() + k;
-      store8(score_gradient, load8(score_gradient) + g * positive_part(hidden));
-      const Vec8 through = g * load8(weights.hidden_to_score.data() + k);
-      const Vec8 hidden_gradient = hidden > 0 ? through : Vec8{};
-      float* bias_gradient = row_gradient + shape_.hidden_at() + k;
-      store8(bias_gradient, load8(bias_gradient) + hidden_gradient);
-      store8(aggregate_gradient + rank + k, load8(aggregate_gradient + rank + k) + hidden_gradient);
-      float* column_gradient = gradients.weights.feature_to_hidden.data() + k;
-      for (std::size_t f = 0; f < used; ++f) {
-        float* at = column_gradient + f * hidden_width;
-        store8(at, load8(at) + broadcast8(y[f]) * hidden_gradient);
-      }
+      float* const at = column_gradient + f * hidden_width;
+      store8(at, load8(at) + sum);
     }
   }
 }

@@ -85,13 +85,13 @@ class HeadGradient {
   void replay_joint_select(const Trajectory& trajectory, std::size_t step, const HeadTables& tables,
                            const LossTerm& term, HeadGradients& gradients,
                            ReplayStatistics& statistics);
-  template <typename LogProbability, typename Add>
+  template <typename Add>
   void select_gradient(const Trajectory& trajectory, std::size_t step, const LossTerm& term,
-                       const LogProbability& log_probability, const Add& add,
-                       ReplayStatistics& statistics);
+                       const Add& add, ReplayStatistics& statistics);
   std::size_t look_at(OperationId operation, std::size_t first_look);
   void replay_place(const Trajectory& trajectory, std::size_t step, std::size_t look,
                     const LossTerm& term, ReplayStatistics& statistics);
+  template <std::size_t kUsed, std::size_t kRank, std::size_t kHidden>
   void backward_look(std::size_t look, std::size_t step, const HeadTables& tables,
                      const HeadWeights& weights, HeadGradients& gradients);
   void backward_place(const Trajectory& trajectory, const HeadTables& tables,
@@ -111,13 +111,16 @@ class HeadGradient {
   std::vector<OperationId> looks_;
   std::vector<std::size_t> step_looks_;  // [steps + 1], the first of each step
   std::vector<float> features_;          // [looks, devices, kPlaceFeatureCount]
+  std::vector<float> hidden_;            // [looks, devices, place_hidden], arguments of relu
   std::vector<float> score_gradients_;   // [looks, devices]
   std::vector<float> aggregates_;        // [steps, devices, contribution_width]
   // Within a step.
   std::vector<float> scores_;               // [devices]
   std::vector<float> probabilities_;        // [candidates] or [devices]
+  std::vector<float> log_probabilities_;    // [candidates]
   std::vector<float> targets_;              // [candidates] or [devices]
   std::vector<float> aggregate_gradients_;  // [devices, contribution_width]
+  std::vector<float> hidden_gradients_;     // [devices, 8], of eight hidden units
   std::vector<float> joint_scores_;         // [candidates]
   std::vector<float> joint_place_;          // [candidates, devices], PLC's probabilities
 };

@@ -42,7 +42,7 @@ SelectHead::Sum SelectHead::sum(std::span<const OperationId> candidates) const {
 }
 
 float SelectHead::log_probability(OperationId operation, const Sum& sum) const {
-  return static_cast<float>(score(operation) - sum.reference - std::log(sum.total));
+  return log_probability(operation, sum, std::log(sum.total));
 }
 
 PlaceHead::PlaceHead(const HeadShape& shape, std::size_t device_count)
@@ -63,29 +63,47 @@ void PlaceHead::reset(const HeadTables& tables, const HeadWeights& weights) {
 }
 
 void PlaceHead::score(OperationId operation, std::span<const float> features, std::size_t used,
-                      std::span<float> scores) const {
+                      std::span<float> scores, float* hidden) const {
   const float* row = tables_->place_rows.data() + operation.index() * shape_.row_width();
   if (shape_.one_pass_devices > 0) {
     DP_CHECK_EQ(shape_.one_pass_devices, device_count_);
     std::copy(row, row + device_count_, scores.begin());
     return;
   }
-  const float* affinity = row + shape_.affinity_at();
-  const float* hidden_bias = row + shape_.hidden_at();
+  // The usual widths as constants: loops without counters, sums in registers. Same sums, same order.
+  const bool usual = shape_.aggregate_rank == 8 && shape_.place_hidden == 16;
+  if (usual && used == kUniformFeatureCount) {
+    score_devices<kUniformFeatureCount, 8, 16>(row, features.data(), used, scores, hidden);
+  } else if (usual && used == kPlaceFeatureCount) {
+    score_devices<kPlaceFeatureCount, 8, 16>(row, features.data(), used, scores, hidden);
+  } else {
+    score_devices<0, 0, 0>(row, features.data(), used, scores, hidden);
+  }
+}
+
+// A width of 0 is only known at run time.
+template <std::size_t kUsed, std::size_t kRank, std::size_t kHidden>
+void PlaceHead::score_devices(const float* row, const float* features, std::size_t used,
+                              std::span<float> scores, float* hidden_out) const {
+  const std::size_t feature_count = kUsed > 0 ? kUsed : used;
+  const std::size_t rank = kRank > 0 ? kRank : shape_.aggregate_rank;
+  const std::size_t hidden_width = kHidden > 0 ? kHidden : shape_.place_hidden;
+  const std::size_t aggregate_width = rank + hidden_width;
+  const float* affinity = row + kPlaceFeatureCount;
+  const float* hidden_bias = affinity + rank;
   for (std::size_t d = 0; d < device_count_; ++d) {
-    const float* y = features.data() + d * kPlaceFeatureCount;
-    const float* aggregate = aggregates_.data() + d * shape_.contribution_width();
+    const float* y = features + d * kPlaceFeatureCount;
+    const float* aggregate = aggregates_.data() + d * aggregate_width;
     Vec8 sum = load8(row) * load8(y);
-    for (std::size_t f = 8; f < used; f += 8) sum += load8(row + f) * load8(y + f);
-    for (std::size_t r = 0; r < shape_.aggregate_rank; r += 8) {
-      sum += load8(affinity + r) * load8(aggregate + r);
-    }
-    for (std::size_t k = 0; k < shape_.place_hidden; k += 8) {
-      Vec8 hidden = load8(hidden_bias + k) + load8(aggregate + shape_.aggregate_rank + k);
+    for (std::size_t f = 8; f < feature_count; f += 8) sum += load8(row + f) * load8(y + f);
+    for (std::size_t r = 0; r < rank; r += 8) sum += load8(affinity + r) * load8(aggregate + r);
+    for (std::size_t k = 0; k < hidden_width; k += 8) {
+      Vec8 hidden = load8(hidden_bias + k) + load8(aggregate + rank + k);
       const float* column = weights_->feature_to_hidden.data() + k;
-      for (std::size_t f = 0; f < used; ++f) {
-        hidden += broadcast8(y[f]) * load8(column + f * shape_.place_hidden);
+      for (std::size_t f = 0; f < feature_count; ++f) {
+        hidden += broadcast8(y[f]) * load8(column + f * hidden_width);
       }
+      if (hidden_out != nullptr) store8(hidden_out + d * hidden_width + k, hidden);
       sum += load8(weights_->hidden_to_score.data() + k) * positive_part(hidden);
     }
     scores[d] = sum8(sum);

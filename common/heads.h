@@ -77,6 +77,10 @@ class SelectHead {
     return is_wide_ ? std::exp(score(operation) - sum.reference) : weights_[operation.index()];
   }
   float log_probability(OperationId operation, const Sum& sum) const;
+  // The same with log(sum.total) given, for many operations of one sum.
+  float log_probability(OperationId operation, const Sum& sum, double log_total) const {
+    return static_cast<float>(score(operation) - sum.reference - log_total);
+  }
 
  private:
   double score(OperationId operation) const {
@@ -97,8 +101,10 @@ class PlaceHead {
   // Begins an episode with nothing placed. Both must outlive it.
   void reset(const HeadTables& tables, const HeadWeights& weights);
   // features: [devices, kPlaceFeatureCount], 0 from the column `used` on; scores: [devices].
+  // `hidden`, where it is not null, gets the arguments of relu, [devices, place_hidden]; nothing in
+  // one pass.
   void score(OperationId operation, std::span<const float> features, std::size_t used,
-             std::span<float> scores) const;
+             std::span<float> scores, float* hidden = nullptr) const;
   void add(OperationId operation, DeviceId device);
 
   // [A | P] of a device: HeadShape::contribution_width() floats.
@@ -110,6 +116,10 @@ class PlaceHead {
   }  // [devices, contribution_width]
 
  private:
+  template <std::size_t kUsed, std::size_t kRank, std::size_t kHidden>
+  void score_devices(const float* row, const float* features, std::size_t used,
+                     std::span<float> scores, float* hidden) const;
+
   HeadShape shape_;
   std::size_t device_count_;
   const HeadTables* tables_ = nullptr;
