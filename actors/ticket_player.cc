@@ -12,6 +12,7 @@ TicketPlayer::TicketPlayer(const PlayerSettings& settings, std::vector<PlayableG
   for (const PlayableGraph& graph : graphs_) {
     episodes_.push_back(std::make_unique<Episode>(*graph.costs));
   }
+  replays_.resize(graphs_.size());
 }
 
 bool TicketPlayer::accepts(const Ticket& ticket, const WeightSnapshot& weights) const {
@@ -67,6 +68,15 @@ Result TicketPlayer::play(const Ticket& ticket, const WeightSnapshot& weights,
     const auto end = std::chrono::steady_clock::now();
     after_episode(end - begin);
     begin = end;
+  }
+  if (ticket.gradient && ticket.count > 0) {
+    std::unique_ptr<HeadGradient>& replay = replays_[ticket.graph];
+    if (!replay) {
+      replay = std::make_unique<HeadGradient>(weights.shape, *graph.costs, *graph.levels,
+                                              settings_.select, settings_.place);
+    }
+    result.gradient =
+        group_gradient(result.trajectories, weights, select_head, *ticket.gradient, *replay);
   }
   return result;
 }

@@ -15,6 +15,7 @@
 #include "common/cost_table.h"
 #include "common/episode.h"
 #include "common/executor.h"
+#include "common/head_gradient.h"
 #include "common/levels.h"
 #include "common/message.h"
 #include "common/weight_snapshot.h"
@@ -52,8 +53,9 @@ class TicketPlayer {
  private:
   PlayerSettings settings_;
   std::vector<PlayableGraph> graphs_;
-  std::vector<std::unique_ptr<Episode>> episodes_;  // [graphs]
-  Assignment assignment_;                           // scratch
+  std::vector<std::unique_ptr<Episode>> episodes_;      // [graphs]
+  std::vector<std::unique_ptr<HeadGradient>> replays_;  // [graphs], made when first asked for
+  Assignment assignment_;                               // scratch
 };
 
 }  // namespace doppler

@@ -18,6 +18,9 @@ enum class SimulationMode { kReference, kPhysical };
 // function of configuration and seed. kAsynchronous: workers play with the newest weights that they
 // have, and an update trains on what came in, none of it older than max_staleness versions.
 enum class TrainingMode { kSynchronous, kAsynchronous };
+// Who computes the gradient with respect to the heads: the learner, by replaying every trajectory,
+// or the worker that played them, a ticket at a time.
+enum class GradientSource { kLearner, kWorkers };
 // Whom imitation imitates. The first is a policy with ties, which the loss shares; the others are
 // one placement a graph, made by the baseline of that name (kBest: by the best of them).
 enum class Teacher { kCriticalPath, kHeft, kEtf, kPeft, kEnumOpt, kLocalSearch, kBest };
@@ -128,6 +131,7 @@ struct LearnerConfig {
   std::int64_t group_episodes = 8;   // per ticket
   std::int64_t pipeline_depth = 1;   // kSynchronous: batch k is played with version k - 1 - depth
   std::int64_t max_staleness = 4;    // kAsynchronous: versions that a trajectory may lie behind
+  GradientSource gradients = GradientSource::kLearner;
   std::int64_t threads = 1;
   std::int64_t epochs = 1;  // gradient steps per batch
   double clip_ratio = 0.2;  // of the importance ratio of a decision

@@ -170,6 +170,18 @@ void validate(const Config& config) {
   require(config.learner.epochs == 1 || config.learner.clip_ratio > 0,
           "learner.clip_ratio: is 0, so the second gradient step on a batch would not know how far "
           "the first has moved the policy; set it above 0, or learner.epochs to 1");
+  if (config.learner.gradients == GradientSource::kWorkers) {
+    require(config.learner.mode == TrainingMode::kSynchronous,
+            "learner.gradients: workers know no ratio to the weights that an asynchronous update "
+            "begins with; set learner.mode to synchronous, or learner.gradients to learner");
+    require(
+        config.learner.epochs == 1,
+        "learner.gradients: workers compute a batch's gradient once, before its first step; set "
+        "learner.epochs to 1, or learner.gradients to learner");
+    require(config.learner.group_episodes > 1,
+            "learner.gradients: workers compare the episodes of a ticket with each other; set "
+            "learner.group_episodes to 2 or more, or learner.gradients to learner");
+  }
   require(config.checkpoint.every_updates > 0 || config.checkpoint.every_seconds > 0,
           "checkpoint.every_seconds: is 0 and so is checkpoint.every_updates; a run needs "
           "checkpoints to be resumed, set one of them");

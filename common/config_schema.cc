@@ -322,6 +322,7 @@ std::vector<ConfigKey> make_keys() {
     DP_KEY(learner.group_episodes, Integer{1, 65536}, "episodes", "per ticket: played by one worker, one after the other"),
     DP_KEY(learner.pipeline_depth, Integer{0, 64}, "batches", "synchronous mode: batch k is played with version k - 1 - depth: more keeps workers busier with older weights"),
     DP_KEY(learner.max_staleness, Integer{0, 1000}, "versions", "asynchronous mode: how far the weights that played a trajectory may lie behind those that it trains; no more tickets are out than that allows, older results are dropped and counted"),
+    DP_KEY(learner.gradients, Choice{{"learner", "workers"}}, "", "who computes the gradient of the heads; learner: it replays every trajectory, advantages are normalised over the batch; workers: each brings its ticket's with its results, advantages are normalised within learner.group_episodes and no ratio corrects for pipeline_depth; synchronous mode, one epoch"),
     DP_KEY(learner.threads, Integer{1, 1024}, "threads", "that compute gradients over the trajectories of a batch; the weights do not depend on it"),
     DP_KEY(learner.epochs, Integer{1, 1000}, "", "gradient steps per batch: more learn more of each episode, where episodes are dear; wants a clip_ratio"),
     DP_KEY(learner.clip_ratio, Number{0, 10}, "", "how far the importance ratio of a decision may leave 1; 0: no ratio, plain REINFORCE"),

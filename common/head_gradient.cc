@@ -59,6 +59,27 @@ void HeadGradients::add(const HeadGradients& other) {
   add_to(weights.hidden_to_score, other.weights.hidden_to_score);
 }
 
+void HeadGradients::scale(float factor) {
+  for (auto* values : {&tables.select_scores, &tables.place_rows, &weights.feature_to_hidden,
+                       &weights.hidden_to_score}) {
+    for (float& value : *values) value *= factor;
+  }
+}
+
+void ReplayStatistics::add(const ReplayStatistics& other) {
+  select_log_probability += other.select_log_probability;
+  place_log_probability += other.place_log_probability;
+  select_entropy += other.select_entropy;
+  place_entropy += other.place_entropy;
+  loss += other.loss;
+  clipped_decisions += other.clipped_decisions;
+  ratio_sum += other.ratio_sum;
+  ratio_square_sum += other.ratio_square_sum;
+  ratio_count += other.ratio_count;
+  largest_log_probability_difference =
+      std::max(largest_log_probability_difference, other.largest_log_probability_difference);
+}
+
 HeadGradient::HeadGradient(const HeadShape& shape, const CostTable& costs, const Levels& levels,
                            SelectPolicy select_policy, PlacePolicy place_policy)
     : shape_(shape),
@@ -145,6 +166,58 @@ std::optional<ReplayStatistics> HeadGradient::add(const Trajectory& trajectory,
   }
   step_looks_[trajectory.operations.size()] = looks_.size();
   if (places) backward_place(trajectory, tables, weights, gradients);
+  return statistics;
+}
+
+std::optional<ReplayStatistics> HeadGradient::replay(const Trajectory& trajectory,
+                                                     const HeadTables& tables,
+                                                     const HeadWeights& weights,
+                                                     const SelectHead& select_head) {
+  if (!replays(trajectory)) return std::nullopt;
+  ReplayStatistics statistics;
+  episode_.reset();
+  place_head_.reset(tables, weights);
+  const auto compare = [&](float found, float behaviour) {
+    statistics.largest_log_probability_difference =
+        std::max(statistics.largest_log_probability_difference, std::abs(found - behaviour));
+  };
+  for (std::size_t step = 0; step < trajectory.operations.size(); ++step) {
+    const OperationId operation = trajectory.operations[step];
+    const auto candidates = episode_.candidates();
+    looks_.clear();
+    float log_probability = 0;
+    if (select_policy_ == SelectPolicy::kLearned) {
+      log_probability = select_head.log_probability(operation, select_head.sum(candidates));
+    } else if (select_policy_ == SelectPolicy::kJoint) {
+      const std::span probabilities(probabilities_.data(), devices_);
+      std::size_t chosen = 0;
+      for (std::size_t c = 0; c < candidates.size(); ++c) {
+        look_at(candidates[c], 0);
+        joint_scores_[c] =
+            tables.select_scores[candidates[c].index()] + softmax(scores_, probabilities);
+        if (candidates[c] == operation) chosen = c;
+      }
+      const std::span scores(joint_scores_.data(), candidates.size());
+      log_probability =
+          scores[chosen] - softmax(scores, std::span(probabilities_.data(), candidates.size()));
+    }
+    if (select_policy_ != SelectPolicy::kCriticalPath) {
+      statistics.select_log_probability += static_cast<double>(log_probability);
+      if (candidates.size() > 1)
+        compare(log_probability, trajectory.select_log_probabilities[step]);
+    }
+    if (place_policy_ == PlacePolicy::kEarliestStart) {
+      episode_.select(operation);
+    } else {
+      look_at(operation, 0);
+      const float placed = scores_[trajectory.devices[step].index()] -
+                           softmax(scores_, std::span(probabilities_.data(), devices_));
+      statistics.place_log_probability += static_cast<double>(placed);
+      compare(placed, trajectory.place_log_probabilities[step]);
+      place_head_.add(operation, trajectory.devices[step]);
+    }
+    episode_.place(trajectory.devices[step]);
+  }
   return statistics;
 }
 
@@ -241,8 +314,8 @@ void HeadGradient::replay_select(const Trajectory& trajectory, std::size_t step,
   const auto candidates = episode_.candidates();
   const SelectHead::Sum sum = select_head.sum(candidates);
   const double log_total = std::log(sum.total);
-  statistics.select_log_probability += static_cast<double>(
-      select_head.log_probability(trajectory.operations[step], sum, log_total));
+  statistics.select_log_probability +=
+      static_cast<double>(select_head.log_probability(trajectory.operations[step], sum, log_total));
   if (candidates.size() == 1) return;  // no decision, no gradient
   const double per_total = 1.0 / sum.total;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
@@ -388,7 +461,8 @@ void HeadGradient::backward_look(std::size_t look, std::size_t step, const HeadT
   const std::size_t hidden_width = kHidden > 0 ? kHidden : shape_.place_hidden;
   const std::size_t used = kUsed > 0 ? kUsed : episode_.used_features();
   const std::size_t width = rank + hidden_width;
-  const std::size_t row_at = looks_[look].index() * (kPlaceFeatureCount + rank + hidden_width + width);
+  const std::size_t row_at =
+      looks_[look].index() * (kPlaceFeatureCount + rank + hidden_width + width);
   const float* const affinity = tables.place_rows.data() + row_at + kPlaceFeatureCount;
   float* const row_gradient = gradients.tables.place_rows.data() + row_at;
   float* const affinity_gradient = row_gradient + kPlaceFeatureCount;

@@ -30,6 +30,8 @@ struct HeadGradients {
 
   void reset(const HeadShape& shape, std::size_t operation_count);
   void add(const HeadGradients& other);
+  void scale(float factor);
+  bool operator==(const HeadGradients&) const = default;
 };
 
 // What a replay found, summed over the decisions of one trajectory.
@@ -45,6 +47,9 @@ struct ReplayStatistics {
   double ratio_square_sum = 0;
   std::int64_t ratio_count = 0;
   float largest_log_probability_difference = 0;  // replayed against the behaviour policy's
+
+  void add(const ReplayStatistics& other);
+  bool operator==(const ReplayStatistics&) const = default;
 };
 
 enum class LossKind { kPolicyGradient, kImitation };
@@ -71,15 +76,19 @@ class HeadGradient {
   HeadGradient(const HeadShape& shape, const CostTable& costs, const Levels& levels,
                SelectPolicy select_policy, PlacePolicy place_policy);
 
+  // Whether these are decisions for this graph, in an order and on devices that are allowed.
+  bool replays(const Trajectory& trajectory);
   // Adds the gradient of one trajectory's loss. Nothing is added, and nullopt returned, when the
-  // trajectory does not replay on this graph (wrong length, an operation that is no candidate, a
-  // device out of range).
+  // trajectory does not replay on this graph.
   std::optional<ReplayStatistics> add(const Trajectory& trajectory, const HeadTables& tables,
                                       const HeadWeights& weights, const SelectHead& select_head,
                                       const LossTerm& term, HeadGradients& gradients);
+  // Log-probabilities alone: their sums and how far they are from the behaviour policy's. nullopt
+  // as above.
+  std::optional<ReplayStatistics> replay(const Trajectory& trajectory, const HeadTables& tables,
+                                         const HeadWeights& weights, const SelectHead& select_head);
 
  private:
-  bool replays(const Trajectory& trajectory);
   void replay_select(const Trajectory& trajectory, std::size_t step, const SelectHead& select_head,
                      const LossTerm& term, HeadGradients& gradients, ReplayStatistics& statistics);
   void replay_joint_select(const Trajectory& trajectory, std::size_t step, const HeadTables& tables,

@@ -80,6 +80,43 @@ bool get_trajectory(ByteReader& reader, Trajectory& trajectory) {
   return reader.ok();
 }
 
+void put_group_gradient(const GroupGradient& gradient, ByteWriter& writer) {
+  writer.put_array(gradient.sum.tables.select_scores);
+  writer.put_array(gradient.sum.tables.place_rows);
+  writer.put_array(gradient.sum.weights.feature_to_hidden);
+  writer.put_array(gradient.sum.weights.hidden_to_score);
+  const ReplayStatistics& statistics = gradient.statistics;
+  writer.put(statistics.select_log_probability);
+  writer.put(statistics.place_log_probability);
+  writer.put(statistics.select_entropy);
+  writer.put(statistics.place_entropy);
+  writer.put(statistics.loss);
+  writer.put(statistics.clipped_decisions);
+  writer.put(statistics.ratio_sum);
+  writer.put(statistics.ratio_square_sum);
+  writer.put(statistics.ratio_count);
+  writer.put(statistics.largest_log_probability_difference);
+}
+
+// Sizes and values are judged by whoever knows the graph (is_sound).
+void get_group_gradient(ByteReader& reader, GroupGradient& gradient) {
+  reader.get_array(gradient.sum.tables.select_scores);
+  reader.get_array(gradient.sum.tables.place_rows);
+  reader.get_array(gradient.sum.weights.feature_to_hidden);
+  reader.get_array(gradient.sum.weights.hidden_to_score);
+  ReplayStatistics& statistics = gradient.statistics;
+  statistics.select_log_probability = reader.get<double>();
+  statistics.place_log_probability = reader.get<double>();
+  statistics.select_entropy = reader.get<double>();
+  statistics.place_entropy = reader.get<double>();
+  statistics.loss = reader.get<double>();
+  statistics.clipped_decisions = reader.get<std::int64_t>();
+  statistics.ratio_sum = reader.get<double>();
+  statistics.ratio_square_sum = reader.get<double>();
+  statistics.ratio_count = reader.get<std::int64_t>();
+  statistics.largest_log_probability_difference = reader.get<float>();
+}
+
 }  // namespace
 
 std::optional<MessageKind> message_kind(std::span<const std::byte> bytes) {
@@ -246,6 +283,13 @@ std::vector<std::byte> encode(const Ticket& message) {
   writer.put(message.count);
   writer.put(static_cast<std::uint8_t>(message.greedy));
   writer.put(message.epsilon);
+  writer.put(static_cast<std::uint8_t>(message.gradient.has_value()));
+  if (message.gradient) {
+    writer.put(message.gradient->episode_weight);
+    writer.put(message.gradient->entropy_weight);
+    writer.put(message.gradient->clip_ratio);
+    writer.put(static_cast<std::uint8_t>(message.gradient->teacher));
+  }
   return writer.take();
 }
 
@@ -268,6 +312,13 @@ std::optional<Ticket> decode_ticket(std::span<const std::byte> bytes) {
   message.count = reader->get<std::uint32_t>();
   message.greedy = reader->get<std::uint8_t>() != 0;
   message.epsilon = reader->get<double>();
+  if (reader->get<std::uint8_t>() != 0) {
+    GradientOrder& order = message.gradient.emplace();
+    order.episode_weight = reader->get<float>();
+    order.entropy_weight = reader->get<float>();
+    order.clip_ratio = reader->get<float>();
+    if (!get_enum(*reader, Teacher::kBest, order.teacher)) return std::nullopt;
+  }
   if (!reader->complete()) return std::nullopt;
   return message;
 }
@@ -278,6 +329,8 @@ std::vector<std::byte> encode(const Result& message) {
   writer.put(message.attempt);
   writer.put(static_cast<std::uint32_t>(message.trajectories.size()));
   for (const Trajectory& trajectory : message.trajectories) put_trajectory(trajectory, writer);
+  writer.put(static_cast<std::uint8_t>(message.gradient.has_value()));
+  if (message.gradient) put_group_gradient(*message.gradient, writer);
   return writer.take();
 }
 
@@ -291,6 +344,7 @@ std::optional<Result> decode_result(std::span<const std::byte> bytes) {
   for (std::uint32_t i = 0; i < count && reader->ok(); ++i) {
     if (!get_trajectory(*reader, message.trajectories.emplace_back())) return std::nullopt;
   }
+  if (reader->get<std::uint8_t>() != 0) get_group_gradient(*reader, message.gradient.emplace());
   if (!reader->complete()) return std::nullopt;
   return message;
 }

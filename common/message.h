@@ -30,13 +30,14 @@
 
 #include "common/config.h"
 #include "common/graph.h"
+#include "common/group_gradient.h"
 #include "common/plan.h"
 #include "common/stage.h"
 #include "common/trajectory.h"
 
 namespace doppler {
 
-inline constexpr std::uint32_t kProtocolVersion = 6;
+inline constexpr std::uint32_t kProtocolVersion = 7;
 
 enum class MessageKind : std::uint8_t {
   kHello = 1,
@@ -107,13 +108,15 @@ struct Ticket {
   std::uint32_t count = 0;
   bool greedy = false;
   double epsilon = 0;
+  std::optional<GradientOrder> gradient;  // the result is to bring its gradient
   bool operator==(const Ticket&) const = default;
 };
 
 struct Result {
   std::uint64_t ticket = 0;
   std::uint32_t attempt = 0;
-  std::vector<Trajectory> trajectories;  // [count], by episode
+  std::vector<Trajectory> trajectories;   // [count], by episode
+  std::optional<GroupGradient> gradient;  // where the ticket asked for it
   bool operator==(const Result&) const = default;
 };
 

@@ -26,6 +26,7 @@ struct ReadyBatch {
 // What both modes need to know. Schedule and book must outlive the source.
 struct BatchSetup {
   LearnerConfig learner;
+  Teacher teacher = Teacher::kCriticalPath;
   double epsilon = 0;
   std::uint32_t graph_count = 1;
   std::uint32_t lineage = 0;

@@ -26,6 +26,12 @@ void SynchronousBatches::open(std::uint64_t update, double elapsed_seconds) {
     const auto every = static_cast<std::uint64_t>(setup_.learner.evaluate_every_updates);
     order.evaluate = every > 0 && next_batch_ % every == 0;
     order.epsilon = setup_.epsilon;
+    if (setup_.learner.gradients == GradientSource::kWorkers) {
+      order.gradient = {.episode_weight = 1.0F / static_cast<float>(setup_.learner.batch_episodes),
+                        .entropy_weight = static_cast<float>(point->entropy_weight),
+                        .clip_ratio = static_cast<float>(setup_.learner.clip_ratio),
+                        .teacher = setup_.teacher};
+    }
     book_->open(order);
     stages_[next_batch_] = point->stage;
     ++next_batch_;

@@ -38,6 +38,7 @@ void TicketBook::open(const BatchOrder& order) {
   ticket.newest = order.newest;
   ticket.lineage = order.lineage;
   ticket.epsilon = order.epsilon;
+  ticket.gradient = order.gradient;
   for (std::uint32_t graph = 0; graph < order.graph_count; ++graph) {
     // The first graphs take what does not divide evenly.
     std::uint32_t rest =
@@ -53,6 +54,7 @@ void TicketBook::open(const BatchOrder& order) {
   ticket.purpose = TicketPurpose::kEvaluate;
   ticket.greedy = true;
   ticket.epsilon = 0;
+  ticket.gradient.reset();
   ticket.count = 1;
   for (std::uint32_t graph = 0; graph < order.graph_count; ++graph) {
     ticket.graph = graph;
@@ -74,6 +76,7 @@ std::optional<Ticket> TicketBook::issue(const std::string& peer, BookClock::time
 
 bool TicketBook::matches(const Ticket& ticket, const Result& result) const {
   if (result.trajectories.size() != ticket.count || ticket.count == 0) return false;
+  if (result.gradient.has_value() != ticket.gradient.has_value()) return false;
   const std::uint64_t version = result.trajectories.front().weight_version;
   if (ticket.newest ? version < ticket.weight_version : version != ticket.weight_version) {
     return false;
@@ -99,6 +102,7 @@ ResultOutcome TicketBook::accept(Result result) {
   // A slow attempt may come in after the ticket was put back to be issued again.
   if (!entry.issued) std::erase(waiting_, entry.ticket.id);
   entry.trajectories = std::move(result.trajectories);
+  entry.gradient = std::move(result.gradient);
   finish(entry);
   return ResultOutcome::kAccepted;
 }
@@ -195,7 +199,7 @@ ClosedTicket TicketBook::take(Entry& entry) {
   if (entry.failed && entry.ticket.purpose == TicketPurpose::kTrain) {
     count(TrajectoryStatus::kFailed, entry.ticket.count);
   }
-  return {entry.ticket, std::move(entry.trajectories)};
+  return {entry.ticket, std::move(entry.trajectories), std::move(entry.gradient)};
 }
 
 std::vector<ClosedTicket> TicketBook::take_done() {

@@ -36,11 +36,13 @@ struct BatchOrder {
   std::uint32_t graph_count = 1;
   bool evaluate = false;  // besides, one greedy episode per graph
   double epsilon = 0;
+  std::optional<GradientOrder> gradient;  // that workers are to bring with what is trained on
 };
 
 struct ClosedTicket {
   Ticket ticket;
-  std::vector<Trajectory> trajectories;  // empty: the ticket failed
+  std::vector<Trajectory> trajectories;   // empty: the ticket failed
+  std::optional<GroupGradient> gradient;  // where the order asked for it
 };
 
 // What became of the tickets of a worker that died.
@@ -118,6 +120,7 @@ class TicketBook {
     std::vector<std::string> holders;  // all that have an attempt, as far as is known
     BookClock::time_point issued_at;
     std::vector<Trajectory> trajectories;
+    std::optional<GroupGradient> gradient;
   };
   struct Batch {
     std::uint64_t first_ticket = 0;

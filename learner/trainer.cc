@@ -121,6 +121,46 @@ void Adam::step(double learning_rate) {
   }
 }
 
+namespace {
+
+// Adds up what replays found, towards the statistics of an update.
+class ReplaySum {
+ public:
+  void add(const ReplayStatistics& replay, std::size_t episodes, std::size_t steps) {
+    sum_.add(replay);
+    episodes_ += episodes;
+    steps_ += steps;
+  }
+  // Of a batch of so many episodes; those that were not added are invalid.
+  UpdateStatistics statistics(std::size_t batch_size) const {
+    UpdateStatistics result;
+    result.trained = episodes_;
+    result.invalid = batch_size - episodes_;
+    result.largest_log_probability_difference =
+        static_cast<double>(sum_.largest_log_probability_difference);
+    if (sum_.ratio_square_sum > 0) {
+      result.effective_sample_fraction =
+          sum_.ratio_sum * sum_.ratio_sum /
+          (static_cast<double>(sum_.ratio_count) * sum_.ratio_square_sum);
+    }
+    if (episodes_ == 0) return result;
+    const auto steps = static_cast<double>(steps_);
+    result.loss = sum_.loss / static_cast<double>(episodes_);
+    result.select_entropy = sum_.select_entropy / steps;
+    result.place_entropy = sum_.place_entropy / steps;
+    // Two decisions a step.
+    result.clipped_fraction = static_cast<double>(sum_.clipped_decisions) / (2 * steps);
+    return result;
+  }
+
+ private:
+  ReplayStatistics sum_;
+  std::size_t episodes_ = 0;
+  std::size_t steps_ = 0;
+};
+
+}  // namespace
+
 struct Trainer::Impl {
   Impl(const ModelConfig& model_config, const LearnerConfig& learner_config, Teacher teacher_policy,
        std::vector<TrainingGraph> training_graphs, std::uint64_t seed);
@@ -131,6 +171,10 @@ struct Trainer::Impl {
   double limit_gradient();
   UpdateStatistics statistics_of(const std::vector<Trajectory>& batch,
                                  const UpdateSettings& settings, std::vector<bool>& invalid) const;
+  UpdateStatistics sum_groups(const std::vector<Trajectory>& batch,
+                              const std::vector<TrainingGroup>& groups, std::vector<bool>& invalid);
+  void step(const std::vector<HeadTensors>& heads, const UpdateSettings& settings,
+            UpdateStatistics& statistics);
   void accumulate(const std::vector<Trajectory>& batch,
                   const std::vector<Trajectory>& demonstrations, const UpdateSettings& settings);
   void imitate(const std::vector<Trajectory>& demonstrations, double weight,
@@ -183,28 +227,14 @@ Trainer::Impl::Impl(const ModelConfig& model_config, const LearnerConfig& learne
 void Trainer::Impl::normalise_advantages(const std::vector<Trajectory>& batch) {
   advantages.assign(batch.size(), 0.0F);
   for (std::uint32_t g = 0; g < graphs.size(); ++g) {
-    double sum = 0;
-    double count = 0;
+    std::vector<SimTime> makespans;
     for (const Trajectory& trajectory : batch) {
-      if (trajectory.graph != g) continue;
-      sum += static_cast<double>(trajectory.makespan.ticks());
-      count += 1;
+      if (trajectory.graph == g) makespans.push_back(trajectory.makespan);
     }
-    if (count == 0) continue;
-    const double mean = sum / count;
-    double square_sum = 0;
-    for (const Trajectory& trajectory : batch) {
-      if (trajectory.graph != g) continue;
-      const double difference = static_cast<double>(trajectory.makespan.ticks()) - mean;
-      square_sum += difference * difference;
-    }
-    // Where all are equal there is nothing to learn, and nothing to divide by.
-    const double deviation = std::sqrt(square_sum / count);
-    if (deviation <= 1e-9 * mean) continue;
+    const std::vector<float> normalised = normalised_advantages(makespans);
+    std::size_t next = 0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (batch[i].graph != g) continue;
-      advantages[i] =
-          static_cast<float>((mean - static_cast<double>(batch[i].makespan.ticks())) / deviation);
+      if (batch[i].graph == g) advantages[i] = normalised[next++];
     }
   }
 }
@@ -327,47 +357,70 @@ void Trainer::Impl::backward(const std::vector<HeadTensors>& heads) {
 UpdateStatistics Trainer::Impl::statistics_of(const std::vector<Trajectory>& batch,
                                               const UpdateSettings& settings,
                                               std::vector<bool>& invalid) const {
-  UpdateStatistics statistics;
   invalid.assign(batch.size(), false);
-  double decisions = 0;
-  double ratio_sum = 0;
-  double ratio_square_sum = 0;
-  double ratio_count = 0;
+  ReplaySum sum;
+  double error = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (!replays[i]) {
       invalid[i] = true;
-      ++statistics.invalid;
       continue;
     }
-    const ReplayStatistics& replay = *replays[i];
-    ++statistics.trained;
-    decisions += static_cast<double>(batch[i].operations.size());
-    statistics.loss += replay.loss;
-    statistics.select_entropy += replay.select_entropy;
-    statistics.place_entropy += replay.place_entropy;
-    statistics.clipped_fraction += static_cast<double>(replay.clipped_decisions);
-    statistics.largest_log_probability_difference =
-        std::max(statistics.largest_log_probability_difference,
-                 static_cast<double>(replay.largest_log_probability_difference));
+    sum.add(*replays[i], 1, batch[i].operations.size());
     if (batch[i].weight_version == settings.version) {
-      statistics.log_probability_error =
-          std::max(statistics.log_probability_error,
-                   static_cast<double>(replay.largest_log_probability_difference));
+      error = std::max(error, static_cast<double>(replays[i]->largest_log_probability_difference));
     }
-    ratio_sum += replay.ratio_sum;
-    ratio_square_sum += replay.ratio_square_sum;
-    ratio_count += static_cast<double>(replay.ratio_count);
   }
-  if (ratio_square_sum > 0) {
-    statistics.effective_sample_fraction = ratio_sum * ratio_sum / (ratio_count * ratio_square_sum);
-  }
-  if (statistics.trained > 0) {
-    statistics.loss /= static_cast<double>(statistics.trained);
-    statistics.select_entropy /= decisions;
-    statistics.place_entropy /= decisions;
-    statistics.clipped_fraction /= 2 * decisions;  // two decisions a step
-  }
+  UpdateStatistics statistics = sum.statistics(batch.size());
+  statistics.log_probability_error = error;
   return statistics;
+}
+
+// The gradient of each graph is the sum over its groups in order, into chunk_gradients[0].
+UpdateStatistics Trainer::Impl::sum_groups(const std::vector<Trajectory>& batch,
+                                           const std::vector<TrainingGroup>& groups,
+                                           std::vector<bool>& invalid) {
+  const HeadShape& shape = network->head_shape();
+  chunk_gradients.resize(std::max<std::size_t>(chunk_gradients.size(), 1));
+  std::vector<HeadGradients>& gradients = chunk_gradients[0];
+  gradients.resize(graphs.size());
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    gradients[g].reset(shape, tables[g].select_scores.size());
+  }
+  invalid.assign(batch.size(), true);
+  ReplaySum sum;
+  for (const TrainingGroup& group : groups) {
+    DP_CHECK(group.first + group.count <= batch.size());
+    if (group.count == 0 || batch[group.first].graph >= graphs.size()) continue;
+    const std::uint32_t g = batch[group.first].graph;
+    if (!is_sound(group.gradient, shape, tables[g].select_scores.size())) continue;
+    const std::span trajectories(batch.data() + group.first, group.count);
+    HeadGradient& replay = workspace(thread_workspaces[0], g);
+    if (!std::all_of(trajectories.begin(), trajectories.end(),
+                     [&](const Trajectory& t) { return t.graph == g && replay.replays(t); })) {
+      continue;
+    }
+    std::fill_n(invalid.begin() + static_cast<std::ptrdiff_t>(group.first), group.count, false);
+    gradients[g].add(group.gradient.sum);
+    sum.add(group.gradient.statistics, group.count,
+            group.count * trajectories.front().operations.size());
+  }
+  // Episodes were weighed as in a full batch; one that lost tickets is smaller.
+  const auto full = static_cast<std::size_t>(learner.batch_episodes);
+  if (batch.size() != full) {
+    const float factor = static_cast<float>(full) / static_cast<float>(batch.size());
+    for (HeadGradients& gradient : gradients) gradient.scale(factor);
+  }
+  return sum.statistics(batch.size());
+}
+
+// From the gradients in chunk_gradients[0] to new weights.
+void Trainer::Impl::step(const std::vector<HeadTensors>& heads, const UpdateSettings& settings,
+                         UpdateStatistics& statistics) {
+  backward(heads);
+  statistics.gradient_norm = limit_gradient();
+  // One step on a gradient that is not finite would spoil the weights for good.
+  statistics.skipped = !std::isfinite(statistics.gradient_norm);
+  if (!statistics.skipped) adam.step(settings.learning_rate);
 }
 
 // Returns the norm of the whole gradient before it was scaled down.
@@ -406,14 +459,40 @@ UpdateStatistics Trainer::update(const std::vector<Trajectory>& batch,
     const std::vector<HeadTensors> heads = impl.encode();
     impl.accumulate(batch, demonstrations, settings);
     if (epoch == 0) statistics = impl.statistics_of(batch, settings, invalid);
-    impl.backward(heads);
-    statistics.gradient_norm = impl.limit_gradient();
-    // One step on a gradient that is not finite would spoil the weights for good.
-    statistics.skipped = !std::isfinite(statistics.gradient_norm);
+    impl.step(heads, settings, statistics);
     if (statistics.skipped) break;
-    impl.adam.step(settings.learning_rate);
   }
   return statistics;
+}
+
+UpdateStatistics Trainer::update(const std::vector<Trajectory>& batch,
+                                 const std::vector<TrainingGroup>& groups,
+                                 const std::vector<Trajectory>& demonstrations,
+                                 const UpdateSettings& settings, std::vector<bool>& invalid) {
+  DP_CHECK(!batch.empty());
+  Impl& impl = *impl_;
+  const std::vector<HeadTensors> heads = impl.encode();
+  UpdateStatistics statistics = impl.sum_groups(batch, groups, invalid);
+  if (statistics.trained == 0) {
+    statistics.skipped = true;
+    return statistics;
+  }
+  if (settings.self_imitation_weight > 0 && !demonstrations.empty()) {
+    impl.imitate(demonstrations, settings.self_imitation_weight, impl.chunk_gradients[0]);
+  }
+  impl.step(heads, settings, statistics);
+  return statistics;
+}
+
+std::optional<double> Trainer::log_probability_error(const Trajectory& trajectory,
+                                                     const WeightSnapshot& snapshot) {
+  const std::uint32_t g = trajectory.graph;
+  if (g >= impl_->graphs.size() || g >= snapshot.tables.size()) return std::nullopt;
+  const SelectHead select_head(snapshot.tables[g].select_scores);
+  const auto found = impl_->workspace(impl_->thread_workspaces[0], g)
+                         .replay(trajectory, snapshot.tables[g], snapshot.weights, select_head);
+  if (!found) return std::nullopt;
+  return static_cast<double>(found->largest_log_probability_difference);
 }
 
 WeightSnapshot Trainer::snapshot(std::uint64_t version, std::uint32_t lineage) {

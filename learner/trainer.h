@@ -9,11 +9,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/config.h"
 #include "common/cost_table.h"
+#include "common/group_gradient.h"
 #include "common/levels.h"
 #include "common/trajectory.h"
 #include "common/weight_snapshot.h"
@@ -53,6 +55,13 @@ struct UpdateStatistics {
   double effective_sample_fraction = 1;
 };
 
+// The episodes of a ticket within a batch, and the gradient that their worker computed.
+struct TrainingGroup {
+  std::size_t first = 0;
+  std::size_t count = 0;
+  GroupGradient gradient;
+};
+
 class Trainer {
  public:
   // Costs and levels must outlive it.
@@ -69,6 +78,21 @@ class Trainer {
   UpdateStatistics update(const std::vector<Trajectory>& batch,
                           const std::vector<Trajectory>& demonstrations,
                           const UpdateSettings& settings, std::vector<bool>& invalid);
+
+  // The same, one step, from gradients that workers computed: the sum over `groups`, whose order is
+  // part of the result, goes through the encoder. Demonstrations are replayed here. A group whose
+  // gradient is not sound, or one of whose trajectories does not replay, adds nothing and all of it
+  // is invalid; without any other the update is skipped. log_probability_error is that of the
+  // caller's to find (log_probability_error()).
+  UpdateStatistics update(const std::vector<Trajectory>& batch,
+                          const std::vector<TrainingGroup>& groups,
+                          const std::vector<Trajectory>& demonstrations,
+                          const UpdateSettings& settings, std::vector<bool>& invalid);
+
+  // How far a trajectory's log-probabilities are from those that `snapshot`, which it says it was
+  // played with, gives it; nullopt where it does not replay.
+  std::optional<double> log_probability_error(const Trajectory& trajectory,
+                                              const WeightSnapshot& snapshot);
 
   // The current weights as actors need them.
   WeightSnapshot snapshot(std::uint64_t version, std::uint32_t lineage);

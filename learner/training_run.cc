@@ -102,6 +102,7 @@ TrainingRun::TrainingRun(const Config& config, std::string config_yaml, std::uin
 
 void TrainingRun::make_batches() {
   batches_ = make_batch_source({.learner = config_.learner,
+                                .teacher = config_.stages.teacher,
                                 .epsilon = config_.model.epsilon,
                                 .graph_count = static_cast<std::uint32_t>(graphs_.size()),
                                 .lineage = lineage_,
@@ -218,8 +219,13 @@ void TrainingRun::train(ReadyBatch ready) {
   const StagePoint point = schedule_.within(stage, update_ + 1, elapsed_seconds());
 
   std::vector<Trajectory> batch;
+  std::vector<TrainingGroup> groups;
   for (ClosedTicket& ticket : closed) {
     if (ticket.ticket.purpose != TicketPurpose::kTrain) continue;
+    if (ticket.gradient) {
+      groups.push_back({batch.size(), ticket.trajectories.size(), std::move(*ticket.gradient)});
+      ticket.gradient.reset();
+    }
     for (Trajectory& trajectory : ticket.trajectories) batch.push_back(std::move(trajectory));
     ticket.trajectories.clear();
   }
@@ -231,7 +237,14 @@ void TrainingRun::train(ReadyBatch ready) {
                                   .entropy_weight = point.entropy_weight,
                                   .self_imitation_weight = point.self_imitation_weight,
                                   .version = update_};
-    statistics = trainer_.update(batch, best_trajectories(), settings, invalid);
+    if (config_.learner.gradients == GradientSource::kWorkers) {
+      statistics = trainer_.update(batch, groups, best_trajectories(), settings, invalid);
+      if (stage != Stage::kImitation) {
+        statistics.log_probability_error = error_of_a_sample(batch.front());
+      }
+    } else {
+      statistics = trainer_.update(batch, best_trajectories(), settings, invalid);
+    }
     note_skipped(statistics.skipped, update_ + 1);
     check_log_probabilities(statistics, update_);
   }
@@ -282,6 +295,16 @@ std::vector<Trajectory> TrainingRun::best_trajectories() const {
     trajectory.place_log_probabilities.assign(best.order.size(), 0.0F);
   }
   return result;
+}
+
+// The self-test where the learner replays nothing: of one trajectory an update, with the version
+// that played it.
+double TrainingRun::error_of_a_sample(const Trajectory& trajectory) {
+  const auto played_with = versions_.find(trajectory.weight_version);
+  if (played_with == versions_.end()) return 0;
+  const auto snapshot = decode_weight_snapshot(played_with->second);
+  if (!snapshot) return 0;
+  return trainer_.log_probability_error(trajectory, *snapshot).value_or(0);
 }
 
 void TrainingRun::note_skipped(bool skipped, std::uint64_t update) {

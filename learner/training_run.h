@@ -102,6 +102,7 @@ class TrainingRun {
   void publish_current();
   void train(ReadyBatch ready);
   std::vector<Trajectory> best_trajectories() const;
+  double error_of_a_sample(const Trajectory& trajectory);
   void note_skipped(bool skipped, std::uint64_t update);
   std::vector<std::uint64_t> lags_of(const std::vector<Trajectory>& batch) const;
   void log_stale();

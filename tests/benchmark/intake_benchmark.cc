@@ -1,7 +1,8 @@
 // What the learner's one core takes in: results of workers over a real socket, checked against the
-// book, decoded, and replayed with gradient; and how many simultaneous workers it serves. Time is
-// the learner thread's CPU time, so that the fake workers of the same machine do not count.
-// DOPPLER_PUBLIC_DATA names the folder of the paper's graphs; without it a generated one is used.
+// book, decoded, and replayed (without gradient, with it, or with the workers' gradients checked
+// and summed instead); and how many simultaneous workers it serves. Time is the learner thread's
+// CPU time, so that the fake workers of the same machine do not count. DOPPLER_PUBLIC_DATA names
+// the folder of the paper's graphs; without it a generated one is used.
 #include <atomic>
 #include <cstdlib>
 #include <ctime>
@@ -41,8 +42,8 @@ double thread_seconds() {
 class FakeWorkers {
  public:
   FakeWorkers(const std::string& endpoint, const ClientKeys& keys, std::uint32_t count,
-              Trajectory played)
-      : played_(std::move(played)) {
+              Trajectory played, GroupGradient gradient)
+      : played_(std::move(played)), gradient_(std::move(gradient)) {
     for (std::uint32_t i = 0; i < count; ++i) {
       sockets_.push_back(
           std::make_unique<WorkerSocket>(endpoint, "0." + std::to_string(i) + ".0", keys));
@@ -84,13 +85,18 @@ class FakeWorkers {
       trajectory.weight_version = ticket->weight_version;
       trajectory.seed = episode_seed(kSeed, trajectory.episode);
     }
+    if (ticket->gradient) result.gradient = gradient_;
     socket.send(encode(result), milliseconds(60000));
   }
 
   Trajectory played_;
+  GroupGradient gradient_;
   std::vector<std::unique_ptr<WorkerSocket>> sockets_;
   std::jthread thread_;
 };
+
+// What is done with a trajectory once it is decoded.
+enum class Replay { kNone, kLogProbabilities, kGradient, kByWorkers };
 
 class Intake {
  public:
@@ -107,28 +113,29 @@ class Intake {
         book_(kSeed, 0, 0, {}),
         desk_(socket_, book_, welcome(graph), kToken, joined_),
         workers_(socket_.endpoints()[0], keys_.for_clients(), workers,
-                 test::sample_episode(costs_, snapshot_, 1)) {
+                 test::sample_episode(costs_, snapshot_, 1), sample_gradient(group)) {
     gradients_.reset(kShape, graph.operation_count());
     while (desk_.worker_count() < workers) desk_.poll(milliseconds(10));
   }
 
   // One batch, from its opening to its gradient. Returns how many episodes it held.
-  std::size_t take_batch(bool replay) {
+  std::size_t take_batch(Replay replay) {
     BatchOrder order;
     order.batch = ++batch_;
     order.episodes = kBatchEpisodes;
     order.group_episodes = group_;
+    if (replay == Replay::kByWorkers) order.gradient = kOrder;
     book_.open(order);
     while (!book_.complete(batch_)) desk_.poll(milliseconds(2));
     std::size_t episodes = 0;
     for (const ClosedTicket& closed : book_.close(batch_)) {
+      if (closed.gradient) {
+        if (!is_sound(*closed.gradient, kShape, costs_.graph().operation_count())) std::abort();
+        gradients_.add(closed.gradient->sum);
+      }
       for (const Trajectory& trajectory : closed.trajectories) {
         ++episodes;
-        if (!replay) continue;
-        const auto found =
-            gradient_.add(trajectory, snapshot_.tables[0], snapshot_.weights, head_,
-                          {.advantage = 1, .entropy_weight = 0.1F, .clip_ratio = 0.2F}, gradients_);
-        if (!found) std::abort();
+        if (!take(trajectory, replay)) std::abort();
       }
     }
     book_.count(TrajectoryStatus::kTrained, episodes);
@@ -137,6 +144,33 @@ class Intake {
   }
 
  private:
+  static constexpr GradientOrder kOrder{
+      .episode_weight = 1.0F / kBatchEpisodes, .entropy_weight = 0.1F, .clip_ratio = 0.2F};
+
+  bool take(const Trajectory& trajectory, Replay replay) {
+    switch (replay) {
+      case Replay::kNone:
+        return true;
+      case Replay::kByWorkers:
+        return gradient_.replays(trajectory);
+      case Replay::kLogProbabilities:
+        return gradient_.replay(trajectory, snapshot_.tables[0], snapshot_.weights, head_)
+            .has_value();
+      case Replay::kGradient:
+        break;
+    }
+    return gradient_
+        .add(trajectory, snapshot_.tables[0], snapshot_.weights, head_,
+             {.advantage = 1, .entropy_weight = 0.1F, .clip_ratio = 0.2F}, gradients_)
+        .has_value();
+  }
+  GroupGradient sample_gradient(std::uint32_t group) {
+    std::vector<Trajectory> trajectories;
+    for (std::uint32_t i = 0; i < group; ++i) {
+      trajectories.push_back(test::sample_episode(costs_, snapshot_, i));
+    }
+    return group_gradient(trajectories, snapshot_, head_, kOrder, gradient_);
+  }
   static Welcome welcome(const Graph& graph) {
     Welcome welcome;
     welcome.run_seed = kSeed;
@@ -161,7 +195,7 @@ class Intake {
 };
 
 void take_in(benchmark::State& state, const Graph& graph, std::uint32_t workers,
-             std::uint32_t group, bool replay) {
+             std::uint32_t group, Replay replay) {
   Intake intake(graph, workers, group);
   intake.take_batch(replay);
   std::size_t episodes = 0;
@@ -196,15 +230,19 @@ int main(int argc, char** argv) {
   setrlimit(RLIMIT_NOFILE, &files);
   benchmark::Initialize(&argc, argv);
   const auto graph = std::make_shared<const doppler::Graph>(doppler::benchmark_graph());
+  using doppler::Replay;
   const auto add = [&](const std::string& name, std::uint32_t workers, std::uint32_t group,
-                       bool replay) {
+                       Replay replay) {
     benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
       doppler::take_in(state, *graph, workers, group, replay);
     })->UseManualTime();
   };
-  add("receive_check_decode", 4, 8, false);
-  add("receive_check_decode_replay", 4, 8, true);
-  add("receive_check_decode/500_workers", 500, 1, false);
+  add("receive_check_decode", 4, 8, Replay::kNone);
+  add("receive_check_decode_log_probabilities", 4, 8, Replay::kLogProbabilities);
+  add("receive_check_decode_gradient", 4, 8, Replay::kGradient);
+  add("receive_check_decode_gradient_by_workers/groups_of_8", 4, 8, Replay::kByWorkers);
+  add("receive_check_decode_gradient_by_workers/groups_of_32", 4, 32, Replay::kByWorkers);
+  add("receive_check_decode/500_workers", 500, 1, Replay::kNone);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

@@ -27,6 +27,17 @@ Result sample_result() {
   return result;
 }
 
+Result sample_group() {
+  Result result = sample_result();
+  GroupGradient& gradient = result.gradient.emplace();
+  gradient.sum.tables.select_scores = {0.5F, -0.5F};
+  gradient.sum.tables.place_rows.assign(2, 0.25F);
+  gradient.sum.weights.feature_to_hidden.assign(3, 1.0F);
+  gradient.sum.weights.hidden_to_score = {2.0F};
+  gradient.statistics.loss = -3;
+  return result;
+}
+
 WeightSnapshot sample_snapshot() {
   WeightSnapshot snapshot;
   snapshot.shape = {.aggregate_rank = 8, .place_hidden = 8};
@@ -80,7 +91,9 @@ std::vector<std::string> seeds() {
           text(encode(Refusal{"no"})),
           text(encode(Credit{2})),
           text(encode(Ticket{})),
+          text(encode(Ticket{.gradient = GradientOrder{.entropy_weight = 0.5F}})),
           text(encode(sample_result())),
+          text(encode(sample_group())),
           text(encode(Join{})),
           text(encode(Joined{})),
           text(encode(WeightsWanted{3})),

@@ -31,6 +31,36 @@ class TrainingTest(doppler_run.RunTest):
         other = self.train("other", "--set", "run.seed=8")
         self.assertNotEqual(self.final_digest(other), digests["1 workers"])
 
+    def test_gradients_of_workers_give_the_same_weights_whoever_computes_them(self):
+        spared = ("--set", "learner.gradients=workers")
+        digests = {}
+        for workers in (1, 3):
+            run_dir = self.train(f"g{workers}", "--workers", workers, *spared)
+            digests[f"{workers} workers"] = self.final_digest(run_dir)
+            self.check_log(run_dir)
+            self.check_summary(run_dir)
+        digests["3 ranks"] = self.final_digest(
+            self.train("granks", "--workers", 1, *spared, launcher=("mpirun", "-n", "3"), env=mpi_environment()))
+
+        run_dir = self.path / "deaths"
+        process = self.start("train", self.config, "--run-dir", run_dir, "--quiet", *spared)
+        for update in (10, 30):
+            self.wait_for_update(process, run_dir, update)
+            os.kill(children_of(process.pid)[0], signal.SIGKILL)
+        self.wait_for_update(process, run_dir, 50)
+        process.kill()
+        process.communicate()
+        self.run_doppler("resume", run_dir, "--quiet", "--workers", 1)
+        digests["deaths and resume"] = self.final_digest(run_dir)
+        self.check_log(run_dir)
+        self.assertEqual(len(set(digests.values())), 1, digests)
+
+        # Where a batch is one group and nothing is played ahead, the learner computes the very same.
+        alone = ("--set", "learner.batch_episodes=8", "--set", "learner.pipeline_depth=0",
+                 "--set", "stages.imitation.episodes=80", "--set", f"stages.simulation.episodes={8 * (UPDATES - 10)}")
+        own = self.final_digest(self.train("own", *alone))
+        self.assertEqual(self.final_digest(self.train("spared", *alone, *spared)), own)
+
     def test_resume_after_kill_9_equals_the_uninterrupted_run(self):
         quiet = self.final_digest(self.train("quiet"))
         run_dir = self.path / "killed"
@@ -184,6 +214,9 @@ class TrainingTest(doppler_run.RunTest):
             "reinforce": ["learner.clip_ratio=0", "learner.pipeline_depth=0"],
             "deep": ["learner.pipeline_depth=3", "learner.threads=2"],
             "epsilon": ["model.epsilon=0.2"],
+            "workers-joint": ["learner.gradients=workers", "model.select=joint", "model.epsilon=0.1"],
+            "workers-gdp": ["learner.gradients=workers", "model.place=one-pass", "model.select=critical-path"],
+            "workers-heft": ["learner.gradients=workers", "stages.teacher=heft", "graph.generate=chain-mm,ffnn"],
         }.items():
             with self.subTest(name):
                 flags = [flag for setting in settings for flag in ("--set", setting)]

@@ -326,6 +326,20 @@ TEST_F(TicketPlayerTest, ResultsSayWhatTheTicketAskedFor) {
   EXPECT_NE(result.trajectories[0].devices, result.trajectories[1].devices);
 }
 
+TEST_F(TicketPlayerTest, BringsTheGradientOfItsEpisodesWhereItIsAskedTo) {
+  EXPECT_FALSE(player().play(ticket_, snapshot_).gradient);
+  ticket_.gradient = {.episode_weight = 0.2F, .entropy_weight = 0.1F, .clip_ratio = 0.2F};
+  TicketPlayer own = player();
+  const Result result = own.play(ticket_, snapshot_);
+  ASSERT_TRUE(result.gradient);
+  EXPECT_TRUE(is_sound(*result.gradient, kShape, 20));
+  HeadGradient replay(kShape, *costs_, levels_, SelectPolicy::kLearned, PlacePolicy::kLearned);
+  const SelectHead head(snapshot_.tables[0].select_scores);
+  EXPECT_EQ(*result.gradient,
+            group_gradient(result.trajectories, snapshot_, head, *ticket_.gradient, replay));
+  EXPECT_EQ(own.play(ticket_, snapshot_), result);
+}
+
 TEST_F(TicketPlayerTest, ATeachersPlanIsPlayedInTheImitationStageAlone) {
   Plan plan;
   plan.order = graph_->topological_order();

@@ -101,6 +101,28 @@ TEST_F(HeadGradientTest, EntropyBonusMatchesFiniteDifferences) {
   check({.kind = LossKind::kPolicyGradient, .advantage = 0.0F, .entropy_weight = 0.7F});
 }
 
+// What replays without gradient must find what replays with it finds, for each kind of policy.
+TEST_F(HeadGradientTest, ReplayFindsTheLogProbabilitiesOfTheGradient) {
+  const SelectHead head(snapshot_.tables[0].select_scores);
+  for (SelectPolicy select :
+       {SelectPolicy::kLearned, SelectPolicy::kCriticalPath, SelectPolicy::kJoint}) {
+    HeadGradient gradient = make(select);
+    HeadGradients sink;
+    sink.reset(kShape, graph_->operation_count());
+    const auto whole = gradient.add(trajectory_, snapshot_.tables[0], snapshot_.weights, head,
+                                    {.advantage = 1}, sink);
+    const auto alone = gradient.replay(trajectory_, snapshot_.tables[0], snapshot_.weights, head);
+    ASSERT_TRUE(whole && alone);
+    EXPECT_EQ(alone->select_log_probability, whole->select_log_probability);
+    EXPECT_EQ(alone->place_log_probability, whole->place_log_probability);
+    EXPECT_GT(whole->largest_log_probability_difference, 0.1F);  // played with other weights
+    EXPECT_EQ(alone->largest_log_probability_difference, whole->largest_log_probability_difference);
+  }
+  Trajectory other = trajectory_;
+  std::swap(other.operations.front(), other.operations.back());
+  EXPECT_FALSE(make().replay(other, snapshot_.tables[0], snapshot_.weights, head));
+}
+
 // A clip so wide that no decision reaches it: the gradient of ratio * advantage.
 TEST_F(HeadGradientTest, ImportanceRatioMatchesFiniteDifferences) {
   check({.kind = LossKind::kPolicyGradient, .advantage = -0.4F, .clip_ratio = 1e6F});

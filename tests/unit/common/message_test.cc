@@ -80,6 +80,13 @@ TEST(Message, TicketRoundTrip) {
   ticket.greedy = true;
   ticket.epsilon = 0.25;
   EXPECT_EQ(decode_ticket(encode(ticket)), ticket);
+  ticket.gradient = {.episode_weight = 0.125F,
+                     .entropy_weight = 0.5F,
+                     .clip_ratio = 0.25F,
+                     .teacher = Teacher::kEtf};
+  EXPECT_EQ(decode_ticket(encode(ticket)), ticket);
+  check_survives_damage(encode(ticket),
+                        [](std::span<const std::byte> b) { return decode_ticket(b); });
 }
 
 TEST(Message, ResultRoundTripAndDamage) {
@@ -87,6 +94,29 @@ TEST(Message, ResultRoundTripAndDamage) {
   const std::vector<std::byte> bytes = encode(result);
   EXPECT_EQ(decode_result(bytes), result);
   check_survives_damage(bytes, [](std::span<const std::byte> b) { return decode_result(b); });
+}
+
+TEST(Message, AResultWithAGradientRoundTripsAndSurvivesDamage) {
+  Result result = sample_result();
+  GroupGradient& gradient = result.gradient.emplace();
+  gradient.sum.reset({.aggregate_rank = 8, .place_hidden = 8}, 3);
+  gradient.sum.tables.select_scores[1] = 0.5F;
+  gradient.sum.tables.place_rows[2] = -0.5F;
+  gradient.sum.weights.feature_to_hidden[3] = 2;
+  gradient.sum.weights.hidden_to_score[4] = 3;
+  gradient.statistics = {.select_log_probability = -1,
+                         .place_log_probability = -2,
+                         .select_entropy = 3,
+                         .place_entropy = 4,
+                         .loss = 5,
+                         .clipped_decisions = 6,
+                         .ratio_sum = 7,
+                         .ratio_square_sum = 8,
+                         .ratio_count = 9,
+                         .largest_log_probability_difference = 0.25F};
+  EXPECT_EQ(decode_result(encode(result)), result);
+  check_survives_damage(encode(result),
+                        [](std::span<const std::byte> b) { return decode_result(b); });
 }
 
 TEST(Message, WelcomeCarriesTheGraphsWhole) {

@@ -193,6 +193,29 @@ TEST(TicketBook, ATicketThatWasNotDeliveredIsTheSameAttempt) {
   EXPECT_EQ(book.issue("there", kNow)->attempt, 0U);
 }
 
+// A result brings a gradient where its ticket asked for one, and only there; evaluations need none.
+TEST(TicketBook, GradientsComeWhereTheyWereAskedFor) {
+  TicketBook book(kSeed, 0, 0, {});
+  BatchOrder wanted = order(1, 2, true);
+  wanted.gradient = GradientOrder{.entropy_weight = 0.5F};
+  book.open(wanted);
+  const auto tickets = issue_all(book, "w");
+  ASSERT_EQ(tickets.size(), 2U);
+  EXPECT_EQ(tickets[0].gradient, wanted.gradient);
+  EXPECT_FALSE(tickets[1].gradient);
+  EXPECT_EQ(book.accept(answer(tickets[0])), ResultOutcome::kMismatch);
+  Result result = answer(tickets[0]);
+  result.gradient.emplace().statistics.loss = 3;
+  EXPECT_EQ(book.accept(result), ResultOutcome::kAccepted);
+  Result unasked = answer(tickets[1]);
+  unasked.gradient.emplace();
+  EXPECT_EQ(book.accept(unasked), ResultOutcome::kMismatch);
+  EXPECT_EQ(book.accept(answer(tickets[1])), ResultOutcome::kAccepted);
+  const auto closed = book.close(1);
+  EXPECT_EQ(closed[0].gradient, result.gradient);
+  EXPECT_FALSE(closed[1].gradient);
+}
+
 TEST(TicketBook, RefusesResultsThatSaySomethingElse) {
   TicketBook book(kSeed, 0, 0, {});
   book.open(order(1, 2));
