@@ -83,6 +83,8 @@ struct StageConfig {
   double entropy_end = 0;
   double self_imitation_start = 0;  // weight of imitating the best placement so far
   double self_imitation_end = 0;
+  double transfer_weight_start = 0;  // of all transfers, beside the makespan (energy.h)
+  double transfer_weight_end = 0;
 };
 
 // Stage III: on what the placements run, and how they are measured there (docs/execution.md).

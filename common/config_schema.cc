@@ -302,6 +302,8 @@ std::vector<ConfigKey> make_keys() {
     add("entropy_end", &StageConfig::entropy_end, Number{0, 100}, "", "weight of the entropy bonus at the end");
     add("self_imitation_start", &StageConfig::self_imitation_start, Number{0, 100}, "", "weight of imitating the best placement found so far, at the start: too much too early freezes the policy");
     add("self_imitation_end", &StageConfig::self_imitation_end, Number{0, 100}, "", "the same at the end");
+    add("transfer_weight_start", &StageConfig::transfer_weight_start, Number{0, 100}, "", "what a second of transfers, spread over the devices, weighs against a second of makespan, at the start; the best placement is that of the least makespan all the same");
+    add("transfer_weight_end", &StageConfig::transfer_weight_end, Number{0, 100}, "", "the same at the end");
   };
   add_stage("stages.imitation", [](auto& config) -> auto& { return config.stages.imitation; });
   add_stage("stages.simulation", [](auto& config) -> auto& { return config.stages.simulation; });

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "common/check.h"
+#include "common/energy.h"
 
 namespace doppler {
 namespace {
@@ -24,23 +25,23 @@ bool all_finite(const std::vector<float>& values) {
 
 }  // namespace
 
-std::vector<float> normalised_advantages(std::span<const SimTime> makespans) {
-  std::vector<float> advantages(makespans.size(), 0.0F);
-  const auto count = static_cast<double>(makespans.size());
+std::vector<float> normalised_advantages(std::span<const SimTime> energies) {
+  std::vector<float> advantages(energies.size(), 0.0F);
+  const auto count = static_cast<double>(energies.size());
   double sum = 0;
-  for (SimTime makespan : makespans) sum += static_cast<double>(makespan.ticks());
+  for (SimTime energy : energies) sum += static_cast<double>(energy.ticks());
   const double mean = sum / count;
   double square_sum = 0;
-  for (SimTime makespan : makespans) {
-    const double difference = static_cast<double>(makespan.ticks()) - mean;
+  for (SimTime energy : energies) {
+    const double difference = static_cast<double>(energy.ticks()) - mean;
     square_sum += difference * difference;
   }
   // Where all are equal there is nothing to divide by either.
   const double deviation = std::sqrt(square_sum / count);
-  if (makespans.empty() || deviation <= 1e-9 * mean) return advantages;
-  for (std::size_t i = 0; i < makespans.size(); ++i) {
+  if (energies.empty() || deviation <= 1e-9 * mean) return advantages;
+  for (std::size_t i = 0; i < energies.size(); ++i) {
     advantages[i] =
-        static_cast<float>((mean - static_cast<double>(makespans[i].ticks())) / deviation);
+        static_cast<float>((mean - static_cast<double>(energies[i].ticks())) / deviation);
   }
   return advantages;
 }
@@ -52,9 +53,11 @@ GroupGradient group_gradient(std::span<const Trajectory> trajectories,
   const HeadTables& tables = snapshot.tables[trajectories.front().graph];
   GroupGradient result;
   result.sum.reset(snapshot.shape, tables.select_scores.size());
-  std::vector<SimTime> makespans;
-  for (const Trajectory& trajectory : trajectories) makespans.push_back(trajectory.makespan);
-  const std::vector<float> advantages = normalised_advantages(makespans);
+  std::vector<SimTime> energies;
+  for (const Trajectory& trajectory : trajectories) {
+    energies.push_back(energy(replay.costs(), trajectory, order.transfer_weight));
+  }
+  const std::vector<float> advantages = normalised_advantages(energies);
   LossTerm term;
   term.kind = trajectories.front().stage == Stage::kImitation ? LossKind::kImitation
                                                               : LossKind::kPolicyGradient;

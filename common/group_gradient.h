@@ -18,6 +18,7 @@ namespace doppler {
 struct GradientOrder {
   float episode_weight = 1;  // of one episode's loss in the update
   float entropy_weight = 0;
+  float transfer_weight = 0;  // in the energy that advantages are of (energy.h)
   float clip_ratio = 0;
   Teacher teacher = Teacher::kCriticalPath;  // whom the imitation stage imitates
   bool operator==(const GradientOrder&) const = default;
@@ -29,9 +30,9 @@ struct GroupGradient {
   bool operator==(const GroupGradient&) const = default;
 };
 
-// (mean - makespan) / standard deviation of each; all 0 where all are equal, since there is nothing
+// (mean - energy) / standard deviation of each; all 0 where all are equal, since there is nothing
 // to learn then.
-std::vector<float> normalised_advantages(std::span<const SimTime> makespans);
+std::vector<float> normalised_advantages(std::span<const SimTime> energies);
 
 // Of trajectories that replay (HeadGradient::replays) and were played with `snapshot`, all of one
 // graph and one stage. The same function, in the same order, as the learner's own.

@@ -76,6 +76,8 @@ class HeadGradient {
   HeadGradient(const HeadShape& shape, const CostTable& costs, const Levels& levels,
                SelectPolicy select_policy, PlacePolicy place_policy);
 
+  const CostTable& costs() const { return *costs_; }
+
   // Whether these are decisions for this graph, in an order and on devices that are allowed.
   bool replays(const Trajectory& trajectory);
   // Adds the gradient of one trajectory's loss. Nothing is added, and nullopt returned, when the

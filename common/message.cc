@@ -287,6 +287,7 @@ std::vector<std::byte> encode(const Ticket& message) {
   if (message.gradient) {
     writer.put(message.gradient->episode_weight);
     writer.put(message.gradient->entropy_weight);
+    writer.put(message.gradient->transfer_weight);
     writer.put(message.gradient->clip_ratio);
     writer.put(static_cast<std::uint8_t>(message.gradient->teacher));
   }
@@ -316,6 +317,7 @@ std::optional<Ticket> decode_ticket(std::span<const std::byte> bytes) {
     GradientOrder& order = message.gradient.emplace();
     order.episode_weight = reader->get<float>();
     order.entropy_weight = reader->get<float>();
+    order.transfer_weight = reader->get<float>();
     order.clip_ratio = reader->get<float>();
     if (!get_enum(*reader, Teacher::kBest, order.teacher)) return std::nullopt;
   }

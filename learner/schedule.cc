@@ -46,6 +46,8 @@ StagePoint Schedule::point(const Span& span, double position) const {
   result.entropy_weight = between(span.config.entropy_start, span.config.entropy_end);
   result.self_imitation_weight =
       between(span.config.self_imitation_start, span.config.self_imitation_end);
+  result.transfer_weight =
+      between(span.config.transfer_weight_start, span.config.transfer_weight_end);
   return result;
 }
 

@@ -19,6 +19,7 @@ struct StagePoint {
   double learning_rate = 0;
   double entropy_weight = 0;
   double self_imitation_weight = 0;
+  double transfer_weight = 0;
 };
 
 class Schedule {

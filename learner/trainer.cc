@@ -9,6 +9,7 @@
 #include <ATen/Parallel.h>
 
 #include "common/check.h"
+#include "common/energy.h"
 #include "common/error.h"
 #include "common/head_gradient.h"
 #include "common/symmetry.h"
@@ -165,7 +166,7 @@ struct Trainer::Impl {
   Impl(const ModelConfig& model_config, const LearnerConfig& learner_config, Teacher teacher_policy,
        std::vector<TrainingGraph> training_graphs, std::uint64_t seed);
 
-  void normalise_advantages(const std::vector<Trajectory>& batch);
+  void normalise_advantages(const std::vector<Trajectory>& batch, double transfer_weight);
   std::vector<HeadTensors> encode();
   void backward(const std::vector<HeadTensors>& heads);
   double limit_gradient();
@@ -224,14 +225,20 @@ Trainer::Impl::Impl(const ModelConfig& model_config, const LearnerConfig& learne
   for (auto& workspaces : thread_workspaces) workspaces.resize(graphs.size());
 }
 
-void Trainer::Impl::normalise_advantages(const std::vector<Trajectory>& batch) {
+void Trainer::Impl::normalise_advantages(const std::vector<Trajectory>& batch,
+                                         double transfer_weight) {
   advantages.assign(batch.size(), 0.0F);
   for (std::uint32_t g = 0; g < graphs.size(); ++g) {
-    std::vector<SimTime> makespans;
+    std::vector<SimTime> energies;
     for (const Trajectory& trajectory : batch) {
-      if (trajectory.graph == g) makespans.push_back(trajectory.makespan);
+      if (trajectory.graph != g) continue;
+      // What a worker sends may be anything.
+      const bool sound =
+          transfer_weight > 0 && workspace(thread_workspaces[0], g).replays(trajectory);
+      energies.push_back(sound ? energy(*graphs[g].costs, trajectory, transfer_weight)
+                               : trajectory.makespan);
     }
-    const std::vector<float> normalised = normalised_advantages(makespans);
+    const std::vector<float> normalised = normalised_advantages(energies);
     std::size_t next = 0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (batch[i].graph == g) advantages[i] = normalised[next++];
@@ -453,7 +460,7 @@ UpdateStatistics Trainer::update(const std::vector<Trajectory>& batch,
                                  const UpdateSettings& settings, std::vector<bool>& invalid) {
   DP_CHECK(!batch.empty());
   Impl& impl = *impl_;
-  impl.normalise_advantages(batch);
+  impl.normalise_advantages(batch, settings.transfer_weight);
   UpdateStatistics statistics;
   for (std::int64_t epoch = 0; epoch < impl.learner.epochs; ++epoch) {
     const std::vector<HeadTensors> heads = impl.encode();

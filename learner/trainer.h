@@ -34,6 +34,7 @@ struct UpdateSettings {
   double learning_rate = 0;
   double entropy_weight = 0;
   double self_imitation_weight = 0;  // of all demonstrations together, beside the batch
+  double transfer_weight = 0;        // in the energy that advantages are of (energy.h)
   std::uint64_t version = 0;         // of the weights that the update begins with
 };
 

@@ -236,6 +236,7 @@ void TrainingRun::train(ReadyBatch ready) {
                                   .learning_rate = point.learning_rate,
                                   .entropy_weight = point.entropy_weight,
                                   .self_imitation_weight = point.self_imitation_weight,
+                                  .transfer_weight = point.transfer_weight,
                                   .version = update_};
     if (config_.learner.gradients == GradientSource::kWorkers) {
       statistics = trainer_.update(batch, groups, best_trajectories(), settings, invalid);

@@ -2,18 +2,13 @@
 
 #include <cstddef>
 
+#include "common/energy.h"
+
 namespace doppler {
 
 void SearchState::reset(Assignment assignment) {
   assignment_ = std::move(assignment);
-  transfer_ticks_ = 0;
-  const Graph& graph = costs_->graph();
-  for (std::size_t e = 0; e < graph.edge_count(); ++e) {
-    const EdgeId id(static_cast<std::int32_t>(e));
-    const Edge& edge = graph.edge(id);
-    transfer_ticks_ +=
-        costs_->transfer(id, assignment_[edge.source], assignment_[edge.destination]).ticks();
-  }
+  transfer_ticks_ = doppler::transfer_ticks(*costs_, assignment_);
   begin_move();
 }
 

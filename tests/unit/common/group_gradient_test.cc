@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/energy.h"
 #include "common/levels.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/rollouts.h"
@@ -80,6 +81,14 @@ TEST_F(GroupGradientTest, IsTheSumOverTheGroup) {
   EXPECT_EQ(found.sum, expected);
   EXPECT_EQ(found.statistics.loss, loss);
   EXPECT_NE(expected.tables.select_scores, std::vector<float>(kOperations, 0.0F));
+}
+
+// With the transfers, other episodes are the good ones: as if the makespans were the energies.
+TEST_F(GroupGradientTest, TakesAdvantagesOfEnergies) {
+  const GroupGradient found = of_group({.transfer_weight = 3});
+  EXPECT_NE(found.sum, of_group({}).sum);
+  for (Trajectory& trajectory : group_) trajectory.makespan = energy(*costs_, trajectory, 3);
+  EXPECT_EQ(found.sum, of_group({}).sum);
 }
 
 TEST_F(GroupGradientTest, OfTheImitationStageFollowsTheTeacher) {

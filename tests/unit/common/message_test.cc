@@ -82,6 +82,7 @@ TEST(Message, TicketRoundTrip) {
   EXPECT_EQ(decode_ticket(encode(ticket)), ticket);
   ticket.gradient = {.episode_weight = 0.125F,
                      .entropy_weight = 0.5F,
+                     .transfer_weight = 2,
                      .clip_ratio = 0.25F,
                      .teacher = Teacher::kEtf};
   EXPECT_EQ(decode_ticket(encode(ticket)), ticket);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/energy.h"
 #include "common/error.h"
 #include "common/head_gradient.h"
 #include "tests/support/expect_error.h"
@@ -341,6 +342,26 @@ TEST_F(TrainerTest, MarksWhatDoesNotReplay) {
   EXPECT_EQ(statistics.invalid, 1U);
   EXPECT_EQ(statistics.trained, 9U);
   for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(invalid[i], i == 4);
+}
+
+// With the transfers, as if the makespans were the energies. What does not replay has none.
+TEST_F(TrainerTest, AdvantagesAreOfEnergies) {
+  auto weighing = make();
+  auto told = make();
+  std::vector<Trajectory> episodes = batch(*weighing, 0, 10);
+  episodes[4].operations[0] = OperationId(1000000);
+  UpdateSettings settings = kSettings;
+  settings.transfer_weight = 2;
+  std::vector<bool> invalid;
+  EXPECT_EQ(weighing->update(episodes, {}, settings, invalid).invalid, 1U);
+  for (std::size_t i = 0; i < episodes.size(); ++i) {
+    if (i != 4) episodes[i].makespan = energy(*costs_, episodes[i], 2);
+  }
+  told->update(episodes, {}, kSettings, invalid);
+  EXPECT_EQ(weighing->parameters(), told->parameters());
+  auto plain = make();
+  plain->update(batch(*plain, 0, 10), {}, kSettings, invalid);
+  EXPECT_NE(weighing->parameters(), plain->parameters());
 }
 
 TEST_F(TrainerTest, ARestoredTrainerContinuesBitForBit) {
