@@ -22,14 +22,14 @@ constexpr auto kPollInterval = std::chrono::milliseconds(1);
 constexpr auto kSupervisePeriod = std::chrono::milliseconds(50);
 constexpr auto kStopGrace = std::chrono::milliseconds(2000);
 
-HostMessage wait_for_message() {
+HostMessage wait_for_message(LearnerLink& link) {
   while (true) {
-    if (auto message = receive_from_learner()) return std::move(*message);
+    if (auto message = link.receive()) return std::move(*message);
     std::this_thread::sleep_for(kPollInterval);
   }
 }
 
-void serve(const MpiSession& session, const HostSetup& setup) {
+void serve(const MpiSession& session, LearnerLink& link, const HostSetup& setup) {
   SharedWeights weights = SharedWeights::create(setup.slot_count, setup.slot_capacity_bytes);
   const bool local =
       session.processor_name() == setup.learner_machine && !setup.local_endpoint.empty();
@@ -44,13 +44,14 @@ void serve(const MpiSession& session, const HostSetup& setup) {
                               supervision_limits_from_environment());
   log_info("starting {} workers, learner at {}", setup.workers > 0 ? setup.workers : cores,
            launch.endpoint);
+  if (setup.broadcast_bytes > 0) link.use_broadcasts(setup.broadcast_bytes);
   auto next_supervision = std::chrono::steady_clock::now();
   while (true) {
     if (std::chrono::steady_clock::now() >= next_supervision) {
       for (const std::string& event : supervisor.poll()) log_warning("{}", event);
       next_supervision = std::chrono::steady_clock::now() + kSupervisePeriod;
     }
-    const auto message = receive_from_learner();
+    const auto message = link.receive();
     if (!message) {
       std::this_thread::sleep_for(kPollInterval);
       continue;
@@ -61,6 +62,7 @@ void serve(const MpiSession& session, const HostSetup& setup) {
     weights.publish(version->version, version->snapshot);
   }
   supervisor.stop(kStopGrace);
+  link.finish();
 }
 
 int host_main(int /*argc*/, char** /*argv*/) {
@@ -71,11 +73,12 @@ int host_main(int /*argc*/, char** /*argv*/) {
   MpiSession session;
   set_log_name("host/" + std::to_string(session.rank()));
   try {
-    const HostMessage first = wait_for_message();
+    LearnerLink link;
+    const HostMessage first = wait_for_message(link);
     if (first.kind == HostMessageKind::kSetup) {
       const auto setup = decode_host_setup(first.bytes);
       if (!setup) throw SystemError("the learner's setup arrived damaged over MPI");
-      serve(session, *setup);
+      serve(session, link, *setup);
     }
     session.finalize();
   } catch (const Error& error) {

@@ -155,9 +155,14 @@ struct ArchiveConfig {
   std::int64_t segment_rows = 1000000;  // episode rows before a new segment begins
 };
 
+// How weight versions reach the hosts of other MPI ranks: each at its own pace, or all by one
+// collective, which the slowest holds up.
+enum class WeightsBy { kSends, kBroadcast };
+
 struct NetworkConfig {
   Transport transport =
       Transport::kAuto;  // kAuto: ipc for workers on the learner's machine, tcp for others
+  WeightsBy weights_by = WeightsBy::kSends;
   JoinFrom join = JoinFrom::kMachine;  // with `doppler actor --join`
 };
 

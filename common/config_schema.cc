@@ -341,6 +341,7 @@ std::vector<ConfigKey> make_keys() {
     DP_KEY(archive.segment_rows, Integer{1}, "episodes", "in one archive file before the next begins"),
 
     DP_KEY(network.join, Choice{{"machine", "network"}}, "", "from where `doppler actor --join` may take part: the learner's machine, or any that sees the run's folder; network listens on a tcp port, open to holders of the run's keys alone"),
+    DP_KEY(network.weights_by, Choice{{"sends", "broadcast"}}, "", "how weight versions reach the hosts of other ranks; sends: each host takes them at its own pace; broadcast: MPI_Ibcast, one at a time, which a host that stands still holds up for all; such hosts are named"),
     DP_KEY(network.transport, Choice{{"auto", "ipc", "tcp"}}, "", "between workers and learner; auto: ipc on the learner's machine, tcp elsewhere"),
   };
   keys.insert(keys.end(), rest.begin(), rest.end());

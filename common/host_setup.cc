@@ -14,6 +14,7 @@ std::vector<std::byte> encode(const HostSetup& setup) {
   writer.put(setup.workers);
   writer.put(setup.slot_count);
   writer.put(setup.slot_capacity_bytes);
+  writer.put(setup.broadcast_bytes);
   writer.put(static_cast<std::uint8_t>(setup.executes ? 1 : 0));
   return writer.take();
 }
@@ -29,6 +30,7 @@ std::optional<HostSetup> decode_host_setup(std::span<const std::byte> bytes) {
   setup.workers = reader.get<std::uint32_t>();
   setup.slot_count = reader.get<std::uint64_t>();
   setup.slot_capacity_bytes = reader.get<std::uint64_t>();
+  setup.broadcast_bytes = reader.get<std::uint64_t>();
   setup.executes = reader.get<std::uint8_t>() != 0;
   if (!reader.complete()) return std::nullopt;
   return setup;

@@ -20,7 +20,8 @@ struct HostSetup {
   std::uint32_t workers = 0;     // processes per host; 0: one per core
   std::uint64_t slot_count = 0;  // of SharedWeights
   std::uint64_t slot_capacity_bytes = 0;
-  bool executes = false;  // workers measure: they are of the program that can
+  std::uint64_t broadcast_bytes = 0;  // > 0: versions come by broadcast, all of that many
+  bool executes = false;              // workers measure: they are of the program that can
   bool operator==(const HostSetup&) const = default;
 };
 

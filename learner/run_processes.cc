@@ -56,6 +56,10 @@ RunProcesses::RunProcesses(const Config& config, const RunPlace& place, const We
   for (const std::string& endpoint : socket_.endpoints()) {
     (endpoint.starts_with("ipc://") ? setup.local_endpoint : setup.network_endpoint) = endpoint;
   }
+  if (config.network.weights_by == WeightsBy::kBroadcast && hosts_.host_count() > 0) {
+    setup.broadcast_bytes = encode_host_weights(0, std::vector<std::byte>(store.bytes)).size();
+    hosts_.use_broadcasts(setup.broadcast_bytes);
+  }
   hosts_.send(HostMessageKind::kSetup, encode(setup));
   const WorkerLaunch launch{
       .program = sibling_program(worker_program(config.stages.real.enabled)),
@@ -102,6 +106,7 @@ void RunProcesses::publish(std::uint64_t version, std::span<const std::byte> byt
 
 void RunProcesses::tend() {
   hosts_.poll();
+  for (const std::string& event : hosts_.take_events()) log_warning("{}", event);
   const auto now = Clock::now();
   if (now < next_supervision_) return;
   next_supervision_ = now + kSupervisePeriod;
@@ -110,6 +115,7 @@ void RunProcesses::tend() {
 
 void RunProcesses::stop() {
   hosts_.send(HostMessageKind::kStop, {});
+  hosts_.end_weights();
   supervisor_->stop(kWorkerGrace);
   const auto deadline = Clock::now() + kStopTimeout;
   while (hosts_.outstanding() > 0 && Clock::now() < deadline) {

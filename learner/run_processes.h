@@ -55,6 +55,9 @@ class RunProcesses {
   // Weight versions that a host was not sent, because a newer one overtook them.
   std::uint64_t conflated_versions() const { return hosts_.conflated() + joined_.conflated(); }
 
+  // Hosts that held up broadcasts of the weights.
+  std::vector<LateHost> late_hosts() const { return hosts_.late_hosts(); }
+
   // A new weight version: to this node's shared memory, and on its way to every host.
   void publish(std::uint64_t version, std::span<const std::byte> bytes);
   // Moves sends on and looks after the workers; call it often.

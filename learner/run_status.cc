@@ -248,6 +248,11 @@ void take_rows(const std::vector<Json>& rows, RunStatus& status) {
   take_hosts(rows, status);
   status.refused_connections = count(last, "refused_connections");
   status.conflated_versions = count(last, "conflated_versions");
+  if (const auto late = last.find("late_hosts"); late != last.end() && late->is_array()) {
+    for (const Json& host : *late) {
+      if (host.is_object()) status.late_hosts[count(host, "host")] = number(host, "seconds");
+    }
+  }
   status.worker_restarts = count(last, "restarts");
   status.reissued_tickets = count(last, "reissued_tickets");
   if (const auto counts = last.find("counts"); counts != last.end() && counts->is_object()) {

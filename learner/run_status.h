@@ -82,6 +82,7 @@ struct RunStatus {
   std::optional<CheckpointStatus> checkpoint;       // the newest that is whole
   std::uint64_t refused_connections = 0;            // strangers, since this learner began
   std::uint64_t conflated_versions = 0;
+  std::map<std::uint64_t, double> late_hosts;  // seconds for which a host held up broadcasts
   std::vector<HostStatus> hosts;
   std::vector<GraphStatus> graphs;
   std::vector<std::string> problems;  // what could not be read, and why

@@ -165,6 +165,10 @@ Json status_json(const RunStatus& status) {
   for (const GraphStatus& graph : status.graphs) {
     graphs.push_back(graph_json(graph, status.physical));
   }
+  Json late_hosts = Json::array();
+  for (const auto& [host, seconds] : status.late_hosts) {
+    late_hosts.push_back({{"host", host}, {"seconds", seconds}});
+  }
   Json hosts = Json::array();
   for (const HostStatus& host : status.hosts) {
     hosts.push_back({{"host", host.host},
@@ -201,6 +205,7 @@ Json status_json(const RunStatus& status) {
           {"checkpoint", checkpoint},
           {"refused_connections", status.refused_connections},
           {"conflated_versions", status.conflated_versions},
+          {"late_hosts", late_hosts},
           {"hosts", hosts},
           {"graphs", graphs},
           {"problems", status.problems}};
@@ -227,6 +232,9 @@ std::string status_text(const RunStatus& status) {
   row("resumed", fmt::format("{} times", status.resumes));
   if (status.refused_connections > 0) {
     row("strangers", fmt::format("{} connections refused", status.refused_connections));
+  }
+  for (const auto& [host, seconds] : status.late_hosts) {
+    row("late for weights", fmt::format("host {}, {:.1f} s in all", host, seconds));
   }
   std::string counts;
   for (const auto& [name, count] : status.counts) {
@@ -309,6 +317,13 @@ std::string status_prometheus(const RunStatus& status) {
   metric("conflated_versions_total", "counter",
          "weight versions that a host was not sent because a newer one overtook them, this process")
       .sample(count(status.conflated_versions));
+  if (!status.late_hosts.empty()) {
+    Metric late = metric("host_late_seconds_total", "counter",
+                         "for which a host held up broadcasts of the weights, this process");
+    for (const auto& [host, seconds] : status.late_hosts) {
+      late.sample(seconds, Metric::label("host", std::to_string(host)));
+    }
+  }
   const auto label_host = [](const HostStatus& host) {
     return Metric::label("host", std::to_string(host.host)) +
            Metric::label("machine", host.machine);

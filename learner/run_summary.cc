@@ -66,6 +66,9 @@ std::string metrics_json(const MetricsRow& row) {
                              {"episodes", host.episodes},
                              {"restarts", host.restarts}});
   }
+  for (const LateHostRow& late : row.late_hosts) {
+    json["late_hosts"].push_back({{"host", late.host}, {"seconds", late.seconds}});
+  }
   add_graph_metrics(row.graphs.front(), json);
   if (row.graphs.size() > 1) {
     for (const GraphMetrics& graph : row.graphs) {

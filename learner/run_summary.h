@@ -28,6 +28,12 @@ struct GraphMetrics {
   std::optional<SimTime> greedy;         // where this batch evaluated the policy
 };
 
+// A host that held up broadcasts of the weights, for how long in all, in this life of the run.
+struct LateHostRow {
+  std::uint32_t host = 0;
+  double seconds = 0;
+};
+
 struct MetricsRow {
   double time_seconds = 0;
   StagePoint point;
@@ -41,6 +47,7 @@ struct MetricsRow {
   std::uint64_t reissued_tickets = 0;
   std::uint64_t refused_connections = 0;
   std::uint64_t conflated_versions = 0;
+  std::vector<LateHostRow> late_hosts;
   std::vector<HostActivity> hosts;  // now and then
   std::vector<std::uint64_t> lags;  // trained trajectories by versions that they lay behind, from 0
 };

@@ -278,9 +278,14 @@ RunOutcome run_training(const Options& options, const Config& config, const RunI
   surroundings.tend = [&] { processes->tend(); };
   surroundings.counts = [&]() -> ProcessCounts {
     if (!processes) return {};
-    return {.restarts = processes->restart_count(),
-            .refused_connections = processes->socket().refused_connections(),
-            .conflated_versions = processes->conflated_versions()};
+    ProcessCounts counts{.restarts = processes->restart_count(),
+                         .refused_connections = processes->socket().refused_connections(),
+                         .conflated_versions = processes->conflated_versions(),
+                         .late_hosts = {}};
+    for (const LateHost& late : processes->late_hosts()) {
+      counts.late_hosts.push_back({late.host, late.seconds});
+    }
+    return counts;
   };
   surroundings.stop_requested = [&] {
     return stop_signal != 0 ||

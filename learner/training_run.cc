@@ -449,6 +449,7 @@ MetricsRow TrainingRun::write_metrics(const UpdateStatistics& statistics, const 
   const ProcessCounts processes = surroundings_.counts();
   row.refused_connections = processes.refused_connections;
   row.conflated_versions = processes.conflated_versions;
+  row.late_hosts = processes.late_hosts;
   row.restarts = restarts();
   if (now - last_hosts_seconds_ >= kHostsSeconds) {
     last_hosts_seconds_ = now;

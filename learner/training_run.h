@@ -48,6 +48,7 @@ struct ProcessCounts {
   std::uint64_t restarts = 0;  // of this node's workers
   std::uint64_t refused_connections = 0;
   std::uint64_t conflated_versions = 0;  // that some host was not sent
+  std::vector<LateHostRow> late_hosts;   // that held up broadcasts of the weights
 };
 
 // What the run needs from the processes around it. Each is called often and must not block.

@@ -74,8 +74,9 @@ void publish_by_sends(int world_size) {
 
 std::vector<double> receive_sends(SharedWeights& weights) {
   std::vector<double> latencies;
+  LearnerLink link;
   while (true) {
-    const auto message = receive_from_learner();
+    const auto message = link.receive();
     if (!message) {
       std::this_thread::sleep_for(kPoll);
       continue;

@@ -239,7 +239,8 @@ TEST(HostSetup, RoundTrips) {
                         .run_token = 9,
                         .workers = 2,
                         .slot_count = 3,
-                        .slot_capacity_bytes = 4096};
+                        .slot_capacity_bytes = 4096,
+                        .broadcast_bytes = 77};
   EXPECT_EQ(decode_host_setup(encode(setup)), setup);
   const std::vector<std::byte> payload = {std::byte{1}, std::byte{2}};
   const std::vector<std::byte> message = encode_host_weights(17, payload);

@@ -88,6 +88,17 @@ TEST_F(RunStatusTest, ALearnerWithoutAnUpdateIsStarting) {
   EXPECT_FALSE(status.seconds_left);
 }
 
+TEST_F(RunStatusTest, TellsWhichHostsWereLateForWeights) {
+  hold_lock();
+  std::string late = row(1, 10, "simulation", 0.1);
+  late.insert(late.rfind('}'), R"(, "late_hosts": [{"host": 2, "seconds": 3.25}])");
+  write("metrics.jsonl", late);
+  const RunStatus status = read();
+  EXPECT_EQ(status.late_hosts, (std::map<std::uint64_t, double>{{2, 3.25}}));
+  EXPECT_THAT(status_text(status), HasSubstr("host 2, 3.2 s in all"));
+  EXPECT_THAT(status_prometheus(status), HasSubstr("host_late_seconds_total"));
+}
+
 TEST_F(RunStatusTest, TheNewestRowCountsAndAHalfWrittenOneDoesNot) {
   hold_lock();
   write("metrics.jsonl",
