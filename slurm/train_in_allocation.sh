@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What slurm/train.sbatch and slurm/train_array.sbatch run on the first node of their allocation; they set the variables.
+# What slurm/train.sbatch, train_array.sbatch and gpu_real.sbatch run on the first node of their allocation; they set the variables.
 # It begins the run in RUN_DIR or goes on with it, and acts on how that ends:
 #
 #   0                     the run is done: so is the job
@@ -58,8 +58,10 @@ run_programs() {
   : >"$learner_code_file"
   # pmix: the others leave each rank alone in a world of its own, or end it. kill-on-bad-exit: a rank that ends badly ends
   # all of them, and so does a minute after the first has ended well; none is left waiting until the time limit.
-  srun --mpi=pmix --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 \
-       --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" --kill-on-bad-exit=1 --wait=60 \
+  # shellcheck disable=SC2086  # STEP_OPTIONS is a list of words
+  srun --mpi=pmix --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$((SLURM_JOB_NUM_NODES * ${HOSTS_PER_NODE:-1}))" \
+       --ntasks-per-node="${HOSTS_PER_NODE:-1}" --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" --kill-on-bad-exit=1 --wait=60 \
+       ${STEP_OPTIONS:-} \
        bash -c "$rank_script" rank "$learner_code_file" "${command[@]}" &
   srun_pid=$!
   if [ "$time_is_up" -eq 1 ]; then kill -USR1 "$srun_pid" 2>/dev/null; fi

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -215,6 +216,44 @@ class SlurmTest(unittest.TestCase):
                 summary = json.loads((self.path / f"array/{graph}-seed{seed}/summary.json").read_text())
                 self.assertEqual((summary["outcome"], summary["episodes"]), ("done", 640))
         self.assertEqual(self.slurm.job(f"{job}_4")["ExitCode"], "2:0")
+
+    def test_a_real_stage_on_two_nodes(self):
+        """slurm/gpu_real.sbatch where there is no GPU: calibration, three stages, the comparison at the end."""
+        graph = self.path / "real.json"
+        subprocess.run([BIN / "doppler", "graph", "generate", "ffnn", "--devices", "2", "--costs", "physical",
+                        *(word for size in ("batch=256", "inputs=64", "hidden=256", "outputs=64") for word in ("--size", size)),
+                        "-o", graph], check=True, capture_output=True)
+        config = self.path / "real.yaml"
+        config.write_text("""
+run: {seed: 3, name: real}
+stages:
+  imitation: {episodes: 64}
+  simulation: {episodes: 256}
+  real: {enabled: true, episodes: 64}
+execution: {repeats: 2, final_repeats: 2}
+learner: {batch_episodes: 16, group_episodes: 4}
+""", encoding="utf8")
+        run_dir = self.path / "real-run"
+        cpus = {"BACKEND": "cpu", "DEVICES": "2", "CONFIG": str(config), "RUN_DIR": str(run_dir)}
+        no_graph = self.submit("gpu_real.sbatch", "--gpus-per-node=0", **cpus)
+        self.wait_for_end(no_graph, ("FAILED", "2:0"))
+        self.assertIn("GRAPH names no graph file", self.output(no_graph))
+        job = self.submit("gpu_real.sbatch", "--nodes=2", "--gpus-per-node=0", GRAPH=str(graph), **cpus)
+        self.assertEqual(self.wait_for_end(job, ("COMPLETED", "0:0")), 0)
+        summary = json.loads((run_dir / "summary.json").read_text())
+        self.assertEqual((summary["outcome"], summary["episodes"]), ("done", 384))
+        measured = {row["name"] for row in summary["graphs"][0]["measured"]["placements"]}
+        self.assertIn("stage III, best", measured)
+        self.assertIn("2 nodes: ", self.output(job))
+        episodes = load_run.Run(run_dir).episodes()
+        real = episodes["stage"] == 3
+        self.assertEqual(int((real & (episodes["status"] == 0)).sum()), 64)
+        self.assertEqual(summary["graphs"][0]["measured_best_seconds"],
+                         int(episodes["makespan_ticks"][real].min()) * 1e-12)
+        # One worker of the machine measures at a time; all virtual nodes are one machine.
+        self.assertEqual(len(set(episodes["worker"][real].tolist())), 1)
+        self.assertIn("workers_per_host: 1", (run_dir / "config.yaml").read_text())
+        self.assertIn(str(self.path / "real-run.topology.yaml"), (run_dir / "config.yaml").read_text())
 
     def test_the_smoke_job(self):
         job = self.submit("smoke.sbatch", "--nodes=3", RUN_DIR=str(self.path / "smoke"), SECONDS_OF_TRAINING="4")
