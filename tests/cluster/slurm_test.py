@@ -217,7 +217,7 @@ class SlurmTest(unittest.TestCase):
                 self.assertEqual((summary["outcome"], summary["episodes"]), ("done", 640))
         self.assertEqual(self.slurm.job(f"{job}_4")["ExitCode"], "2:0")
 
-    def test_a_real_stage_on_two_nodes(self):
+    def test_a_real_stage_with_two_sets_of_devices(self):
         """slurm/gpu_real.sbatch where there is no GPU: calibration, three stages, the comparison at the end."""
         graph = self.path / "real.json"
         subprocess.run([BIN / "doppler", "graph", "generate", "ffnn", "--devices", "2", "--costs", "physical",
@@ -238,21 +238,24 @@ learner: {batch_episodes: 16, group_episodes: 4}
         no_graph = self.submit("gpu_real.sbatch", "--gpus-per-node=0", **cpus)
         self.wait_for_end(no_graph, ("FAILED", "2:0"))
         self.assertIn("GRAPH names no graph file", self.output(no_graph))
-        job = self.submit("gpu_real.sbatch", "--nodes=2", "--gpus-per-node=0", GRAPH=str(graph), **cpus)
+        # Two sets of devices, each with a process of its own. On one node: Open MPI's shared memory takes the processes of
+        # two virtual nodes for each other's.
+        job = self.submit("gpu_real.sbatch", "--nodes=1", "--ntasks-per-node=2", "--gpus-per-node=0", GRAPH=str(graph),
+                          GPU_SETS="2", **cpus)
         self.assertEqual(self.wait_for_end(job, ("COMPLETED", "0:0")), 0)
         summary = json.loads((run_dir / "summary.json").read_text())
         self.assertEqual((summary["outcome"], summary["episodes"]), ("done", 384))
         measured = {row["name"] for row in summary["graphs"][0]["measured"]["placements"]}
         self.assertIn("stage III, best", measured)
-        self.assertIn("2 nodes: ", self.output(job))
+        self.assertIn("1 nodes: ", self.output(job))
         episodes = load_run.Run(run_dir).episodes()
         real = episodes["stage"] == 3
         self.assertEqual(int((real & (episodes["status"] == 0)).sum()), 64)
         self.assertEqual(summary["graphs"][0]["measured_best_seconds"],
                          int(episodes["makespan_ticks"][real].min()) * 1e-12)
-        # One worker of the machine measures at a time; all virtual nodes are one machine.
-        self.assertEqual(len(set(episodes["worker"][real].tolist())), 1)
-        self.assertIn("workers_per_host: 1", (run_dir / "config.yaml").read_text())
+        self.assertIn("1 workers here, 1 other hosts", (run_dir / "log.txt").read_text())
+        self.assertEqual(len(set(episodes["worker"][real].tolist())), 2)
+        self.assertIn("workers_per_host: 2", (run_dir / "config.yaml").read_text())
         self.assertIn(str(self.path / "real-run.topology.yaml"), (run_dir / "config.yaml").read_text())
 
     def test_the_smoke_job(self):
