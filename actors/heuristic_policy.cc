@@ -21,6 +21,10 @@ OperationChoice CriticalPathNodePolicy::select(const Episode& episode, RandomStr
   return {chosen, -std::log(static_cast<float>(ties))};
 }
 
+OperationChoice TopologicalNodePolicy::select(const Episode& episode, RandomStream& /*random*/) {
+  return {episode.graph().topological_order()[episode.placed_count()], 0.0F};
+}
+
 DeviceChoice EarliestStartDevicePolicy::choose(const Episode& episode, RandomStream& random) {
   DeviceId chosen;
   SimTime earliest = SimTime::max();

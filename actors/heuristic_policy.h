@@ -19,6 +19,12 @@ class CriticalPathNodePolicy final : public NodePolicy {
   const Levels* levels_;
 };
 
+// A fixed traversal: the graph's topological order, whatever the costs and the placements.
+class TopologicalNodePolicy final : public NodePolicy {
+ public:
+  OperationChoice select(const Episode& episode, RandomStream& random) override;
+};
+
 // A device on which the operation can start earliest, ties at random.
 class EarliestStartDevicePolicy final : public DevicePolicy {
  public:

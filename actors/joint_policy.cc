@@ -1,5 +1,6 @@
 #include "actors/joint_policy.h"
 
+#include "actors/candidate_choice.h"
 #include "common/check.h"
 
 namespace doppler {
@@ -23,28 +24,7 @@ OperationChoice JointNodePolicy::select(const Episode& episode, RandomStream& ra
     scores[c] =
         tables_->select_scores[candidates[c].index()] + device_policy_->log_total(*episode_);
   }
-  const float log_total = softmax(scores, probabilities);
-  std::size_t chosen = 0;
-  if (exploration_.epsilon > 0 && random.next_unit() < exploration_.epsilon) {
-    chosen = random.next_below(candidates.size());
-  } else if (exploration_.greedy) {
-    for (std::size_t c = 1; c < candidates.size(); ++c) {
-      const bool equal_but_smaller =
-          scores[c] == scores[chosen] && candidates[c] < candidates[chosen];
-      if (scores[c] > scores[chosen] || equal_but_smaller) chosen = c;
-    }
-  } else if (candidates.size() > 1) {
-    double rest = random.next_unit();
-    chosen = candidates.size() - 1;  // rounding may leave a rest behind the last
-    for (std::size_t c = 0; c < candidates.size(); ++c) {
-      rest -= static_cast<double>(probabilities[c]);
-      if (rest < 0) {
-        chosen = c;
-        break;
-      }
-    }
-  }
-  return {candidates[chosen], scores[chosen] - log_total};
+  return choose_candidate(candidates, scores, probabilities, exploration_, random);
 }
 
 }  // namespace doppler

@@ -2,12 +2,39 @@
 
 #include "actors/heuristic_policy.h"
 #include "actors/joint_policy.h"
+#include "actors/step_policy.h"
 #include "common/check.h"
 
 namespace doppler {
+namespace {
+
+// Messages are passed at each step.
+Policies make_step_policies(SelectPolicy select, PlacePolicy place, const Heads& heads,
+                            const Levels& levels, const Episode& episode,
+                            const Exploration& exploration) {
+  const bool selects = select == SelectPolicy::kLearned;
+  auto device = std::make_unique<StepDevicePolicy>(
+      *heads.shape, *heads.tables, *heads.weights, episode.graph(), levels,
+      episode.earliest_start().size(), !selects, place != PlacePolicy::kEarliestStart, exploration);
+  Policies policies;
+  if (selects) {
+    policies.node = std::make_unique<StepNodePolicy>(*device, exploration);
+  } else if (select == SelectPolicy::kTopological) {
+    policies.node = std::make_unique<TopologicalNodePolicy>();
+  } else {
+    policies.node = std::make_unique<CriticalPathNodePolicy>(levels);
+  }
+  policies.device = std::move(device);
+  return policies;
+}
+
+}  // namespace
 
 Policies make_policies(SelectPolicy select, PlacePolicy place, const Heads& heads,
                        const Levels& levels, Episode& episode, const Exploration& exploration) {
+  if (heads.shape->step.used()) {
+    return make_step_policies(select, place, heads, levels, episode, exploration);
+  }
   Policies policies;
   LearnedDevicePolicy* learned = nullptr;
   if (place == PlacePolicy::kEarliestStart) {
@@ -24,6 +51,9 @@ Policies make_policies(SelectPolicy select, PlacePolicy place, const Heads& head
       break;
     case SelectPolicy::kCriticalPath:
       policies.node = std::make_unique<CriticalPathNodePolicy>(levels);
+      break;
+    case SelectPolicy::kTopological:
+      policies.node = std::make_unique<TopologicalNodePolicy>();
       break;
     case SelectPolicy::kJoint:
       DP_CHECK(learned != nullptr);  // validate() refuses the rest

@@ -25,10 +25,16 @@ enum class GradientSource { kLearner, kWorkers };
 // one placement a graph, made by the baseline of that name (kBest: by the best of them).
 enum class Teacher { kCriticalPath, kHeft, kEtf, kPeft, kEnumOpt, kLocalSearch, kBest };
 // kJoint: one softmax over all pairs of a candidate and a device, in place of two decisions.
-enum class SelectPolicy { kLearned, kCriticalPath, kJoint };
+// kTopological: a fixed traversal, the graph's topological order.
+enum class SelectPolicy { kLearned, kCriticalPath, kJoint, kTopological };
 // kOnePass: learned too, but all placements at once from the graph alone, whatever was placed
-// before (as GDP does); for the number of devices that it was trained with.
-enum class PlacePolicy { kLearned, kEarliestStart, kOnePass };
+// before (as GDP does); for the number of devices that it was trained with. kPooled: learned too,
+// from the operation's encoding and the means over its ancestors, its descendants and the rest (as
+// Placeto does).
+enum class PlacePolicy { kLearned, kEarliestStart, kOnePass, kPooled };
+// When messages are passed: before an episode, or again at each of its steps, with what has been
+// placed so far among the features.
+enum class EncodeTime { kPerEpisode, kPerStep };
 enum class Transport { kAuto, kIpc, kTcp };
 // Who may take part in a run while it goes on: processes of the learner's machine, or of any.
 enum class JoinFrom { kMachine, kNetwork };
@@ -69,6 +75,7 @@ struct ModelConfig {
   bool operation_table = true;      // a learned term per operation of each trained graph
   SelectPolicy select = SelectPolicy::kLearned;
   PlacePolicy place = PlacePolicy::kLearned;
+  EncodeTime encode = EncodeTime::kPerEpisode;
   double epsilon = 0;              // chance of a uniformly random action while training
   std::string initial_checkpoint;  // weights to begin with, of any run with the same model; or none
 };

@@ -78,6 +78,19 @@ void validate_stage(const StageConfig& stage, const std::string& section, bool b
   }
 }
 
+void validate_step_encoder(const ModelConfig& model) {
+  const bool per_step = model.encode == EncodeTime::kPerStep;
+  require(per_step || model.place != PlacePolicy::kPooled,
+          "model.place: pooled reads what has been placed so far; set model.encode to per-step");
+  require(!per_step || model.place != PlacePolicy::kOnePass,
+          "model.place: one-pass places everything before the first step; set it to pooled or "
+          "learned, or model.encode to per-episode");
+  require(!per_step || model.select != SelectPolicy::kJoint,
+          "model.select: joint does not go with model.encode: per-step; set one of them otherwise");
+  require(!per_step || model.hidden_width % 8 == 0,
+          "model.hidden_width: must be a multiple of 8 where model.encode is per-step");
+}
+
 std::string section_of(const std::string& key) {
   return key.substr(0, key.rfind('.'));
 }
@@ -136,6 +149,8 @@ void validate(const Config& config) {
           "model.select: neither it nor model.place is learned, so there is nothing to train; set "
           "one to learned");
 
+  validate_step_encoder(config.model);
+
   require(config.run.budget_seconds == 0 || config.refinement.seconds < config.run.budget_seconds,
           "refinement.seconds: is not below run.budget_seconds, which it is part of");
 
@@ -181,6 +196,10 @@ void validate(const Config& config) {
     require(config.learner.group_episodes > 1,
             "learner.gradients: workers compare the episodes of a ticket with each other; set "
             "learner.group_episodes to 2 or more, or learner.gradients to learner");
+    require(
+        config.model.encode == EncodeTime::kPerEpisode,
+        "learner.gradients: workers bring no gradient of messages that are passed at each step; "
+        "set learner.gradients to learner");
   }
   require(config.checkpoint.every_updates > 0 || config.checkpoint.every_seconds > 0,
           "checkpoint.every_seconds: is 0 and so is checkpoint.every_updates; a run needs "

@@ -281,8 +281,9 @@ std::vector<ConfigKey> make_keys() {
     DP_KEY(model.place_hidden, Integer{8, 1024}, "", "width of PLC's hidden layer; a multiple of 8"),
     DP_KEY(model.identity_features, Flag{}, "", "feed block coordinates and ranks within symmetry classes; without them shards look alike"),
     DP_KEY(model.operation_table, Flag{}, "", "learn a term per operation of the trained graph, left out on other graphs"),
-    DP_KEY(model.select, Choice{{"learned", "critical-path", "joint"}}, "", "who picks the next operation (SEL); joint: one softmax over all pairs of operation and device"),
-    DP_KEY(model.place, Choice{{"learned", "earliest-start", "one-pass"}}, "", "who picks its device (PLC); one-pass: learned, but all placements at once from the graph alone, as GDP does"),
+    DP_KEY(model.select, Choice{{"learned", "critical-path", "joint", "topological"}}, "", "who picks the next operation (SEL); joint: one softmax over all pairs of operation and device; topological: a fixed order"),
+    DP_KEY(model.place, Choice{{"learned", "earliest-start", "one-pass", "pooled"}}, "", "who picks its device (PLC); one-pass: learned, but all placements at once from the graph alone, as GDP does; pooled: learned, from encodings pooled over ancestors, descendants and the rest, as Placeto does"),
+    DP_KEY(model.encode, Choice{{"per-episode", "per-step"}}, "", "when messages are passed: once per graph and weight version, or again at each step, with the placements so far among the features (slow; for comparisons)"),
     DP_KEY(model.epsilon, Number{0, 1}, "", "chance of a uniformly random action while training"),
     DP_KEY(model.initial_checkpoint, Text{}, "", "checkpoint whose weights the run begins with (fine-tuning), of a run with the same model"),
 

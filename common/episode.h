@@ -54,6 +54,7 @@ class Episode {
   // Back to the state in which nothing is placed.
   void reset();
 
+  const Graph& graph() const { return costs_->graph(); }
   bool done() const { return placed_count_ == costs_->graph().operation_count(); }
   std::size_t placed_count() const { return placed_count_; }
   // The operations that SEL may select, in an order that depends on the decisions so far alone: a

@@ -50,6 +50,10 @@ void HeadGradients::reset(const HeadShape& shape, std::size_t operation_count) {
   tables.place_rows.assign(operation_count * shape.row_width(), 0.0F);
   weights.feature_to_hidden.assign(kPlaceFeatureCount * shape.place_hidden, 0.0F);
   weights.hidden_to_score.assign(shape.place_hidden, 0.0F);
+  weights.step.assign(shape.step.weight_count(shape.row_width()), 0.0F);
+  tables.step_input.assign(operation_count * shape.step.width, 0.0F);
+  tables.step_select.assign(operation_count * shape.step.width, 0.0F);
+  tables.step_place.assign(shape.step.pools ? operation_count * shape.step.width : 0, 0.0F);
 }
 
 void HeadGradients::add(const HeadGradients& other) {
@@ -57,11 +61,16 @@ void HeadGradients::add(const HeadGradients& other) {
   add_to(tables.place_rows, other.tables.place_rows);
   add_to(weights.feature_to_hidden, other.weights.feature_to_hidden);
   add_to(weights.hidden_to_score, other.weights.hidden_to_score);
+  add_to(weights.step, other.weights.step);
+  add_to(tables.step_input, other.tables.step_input);
+  add_to(tables.step_select, other.tables.step_select);
+  add_to(tables.step_place, other.tables.step_place);
 }
 
 void HeadGradients::scale(float factor) {
   for (auto* values : {&tables.select_scores, &tables.place_rows, &weights.feature_to_hidden,
-                       &weights.hidden_to_score}) {
+                       &weights.hidden_to_score, &weights.step, &tables.step_input,
+                       &tables.step_select, &tables.step_place}) {
     for (float& value : *values) value *= factor;
   }
 }
@@ -104,6 +113,10 @@ HeadGradient::HeadGradient(const HeadShape& shape, const CostTable& costs, const
   targets_.resize(std::max(steps, devices_));
   aggregate_gradients_.resize(devices_ * shape.contribution_width());
   hidden_gradients_.resize(devices_ * 8);
+  if (!shape.step.used()) return;
+  step_encoder_ = std::make_unique<StepEncoder>(shape, costs.graph(), levels, true);
+  step_tables_.select_scores.resize(steps);
+  step_tables_.place_rows.resize(steps * shape.row_width());
 }
 
 bool HeadGradient::replays(const Trajectory& trajectory) {
@@ -138,6 +151,22 @@ std::optional<ReplayStatistics> HeadGradient::add(const Trajectory& trajectory,
                                                   const SelectHead& select_head,
                                                   const LossTerm& term, HeadGradients& gradients) {
   if (!replays(trajectory)) return std::nullopt;
+  if (!step_encoder_) {
+    return replay_with_gradient(trajectory, tables, weights, select_head, term, gradients);
+  }
+  step_gradients_.reset(shape_, trajectory.operations.size());
+  step_score_gradients_.clear();
+  step_encoder_->reset(tables, weights);
+  const ReplayStatistics statistics =
+      replay_with_gradient(trajectory, step_tables_, weights, select_head, term, step_gradients_);
+  step_encoder_->backward(step_score_gradients_, step_gradients_);
+  gradients.add(step_gradients_);
+  return statistics;
+}
+
+ReplayStatistics HeadGradient::replay_with_gradient(
+    const Trajectory& trajectory, const HeadTables& tables, const HeadWeights& weights,
+    const SelectHead& select_head, const LossTerm& term, HeadGradients& gradients) {
   ReplayStatistics statistics;
   episode_.reset();
   place_head_.reset(tables, weights);
@@ -152,10 +181,21 @@ std::optional<ReplayStatistics> HeadGradient::add(const Trajectory& trajectory,
       std::copy(aggregates.begin(), aggregates.end(),
                 aggregates_.begin() + static_cast<std::ptrdiff_t>(step * aggregate_slice));
     }
-    if (select_policy_ == SelectPolicy::kLearned) {
+    if (select_policy_ == SelectPolicy::kLearned && step_encoder_) {
+      replay_step_select(trajectory, step, term, gradients, statistics);
+    } else if (select_policy_ == SelectPolicy::kLearned) {
       replay_select(trajectory, step, select_head, term, gradients, statistics);
     } else if (select_policy_ == SelectPolicy::kJoint) {
       replay_joint_select(trajectory, step, tables, term, gradients, statistics);
+    }
+    if (step_encoder_) {
+      if (select_policy_ != SelectPolicy::kLearned) step_encoder_->mark(operation);
+      const std::size_t row_width = shape_.row_width();
+      const std::span rows(step_tables_.place_rows);
+      if (places) {
+        step_encoder_->place_row(operation, rows.subspan(operation.index() * row_width, row_width));
+      }
+      step_encoder_->place(operation, trajectory.devices[step]);
     }
     if (places) {
       replay_place(trajectory, step, look_at(operation, step_looks_[step]), term, statistics);
@@ -173,6 +213,7 @@ std::optional<ReplayStatistics> HeadGradient::replay(const Trajectory& trajector
                                                      const HeadTables& tables,
                                                      const HeadWeights& weights,
                                                      const SelectHead& select_head) {
+  DP_CHECK(!step_encoder_);
   if (!replays(trajectory)) return std::nullopt;
   ReplayStatistics statistics;
   episode_.reset();
@@ -327,6 +368,28 @@ void HeadGradient::replay_select(const Trajectory& trajectory, std::size_t step,
       trajectory, step, term,
       [&](std::size_t c, float gradient) {
         gradients.tables.select_scores[candidates[c].index()] += gradient;
+      },
+      statistics);
+}
+
+void HeadGradient::replay_step_select(const Trajectory& trajectory, std::size_t step,
+                                      const LossTerm& term, HeadGradients& gradients,
+                                      ReplayStatistics& statistics) {
+  const auto candidates = episode_.candidates();
+  if (candidates.size() == 1) return;  // no decision: probability 1, and no gradient
+  const std::span scores(joint_scores_.data(), candidates.size());
+  step_encoder_->select_scores(candidates, scores);
+  const float log_total = softmax(scores, std::span(probabilities_.data(), candidates.size()));
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    log_probabilities_[c] = scores[c] - log_total;
+    if (candidates[c] != trajectory.operations[step]) continue;
+    statistics.select_log_probability += static_cast<double>(log_probabilities_[c]);
+  }
+  select_gradient(
+      trajectory, step, term,
+      [&](std::size_t c, float gradient) {
+        gradients.tables.select_scores[candidates[c].index()] += gradient;
+        step_score_gradients_.push_back(gradient);
       },
       statistics);
 }

@@ -11,6 +11,7 @@
 #define DOPPLER_COMMON_HEAD_GRADIENT_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "common/episode.h"
 #include "common/heads.h"
 #include "common/levels.h"
+#include "common/step_encoder.h"
 #include "common/trajectory.h"
 
 namespace doppler {
@@ -72,7 +74,7 @@ struct LossTerm {
 class HeadGradient {
  public:
   // The costs, levels, tables and weights must outlive it. Not thread-safe: one a thread. No
-  // allocation after construction.
+  // allocation after construction, but for messages passed at each step.
   HeadGradient(const HeadShape& shape, const CostTable& costs, const Levels& levels,
                SelectPolicy select_policy, PlacePolicy place_policy);
 
@@ -86,11 +88,16 @@ class HeadGradient {
                                       const HeadWeights& weights, const SelectHead& select_head,
                                       const LossTerm& term, HeadGradients& gradients);
   // Log-probabilities alone: their sums and how far they are from the behaviour policy's. nullopt
-  // as above.
+  // as above. Not for policies that pass messages at each step.
   std::optional<ReplayStatistics> replay(const Trajectory& trajectory, const HeadTables& tables,
                                          const HeadWeights& weights, const SelectHead& select_head);
 
  private:
+  ReplayStatistics replay_with_gradient(const Trajectory& trajectory, const HeadTables& tables,
+                                        const HeadWeights& weights, const SelectHead& select_head,
+                                        const LossTerm& term, HeadGradients& gradients);
+  void replay_step_select(const Trajectory& trajectory, std::size_t step, const LossTerm& term,
+                          HeadGradients& gradients, ReplayStatistics& statistics);
   void replay_select(const Trajectory& trajectory, std::size_t step, const SelectHead& select_head,
                      const LossTerm& term, HeadGradients& gradients, ReplayStatistics& statistics);
   void replay_joint_select(const Trajectory& trajectory, std::size_t step, const HeadTables& tables,
@@ -116,6 +123,13 @@ class HeadGradient {
   std::size_t devices_;
   Episode episode_;
   PlaceHead place_head_;
+
+  // Where messages are passed at each step; else empty. Rows of the tables are filled as the
+  // episode goes on, each operation's when it is placed.
+  std::unique_ptr<StepEncoder> step_encoder_;
+  HeadTables step_tables_;
+  HeadGradients step_gradients_;             // of one trajectory
+  std::vector<float> step_score_gradients_;  // in the order in which scores were asked for
 
   // Kept for the reverse pass. A look is an operation scored on all devices in a step: the selected
   // one, or all candidates of a joint policy.

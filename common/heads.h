@@ -24,11 +24,37 @@
 
 namespace doppler {
 
+// Of an encoder that passes messages at each step of an episode (common/step_encoder.h): what it
+// reads of the placements so far has a row a device, so it serves that many devices and no others.
+struct StepShape {
+  std::size_t width = 0;    // a multiple of 8; 0: the encoder ran in the learner, once per graph
+  std::size_t rounds = 0;   // of messages
+  std::size_t devices = 0;  // that placements so far are told by
+  bool pools = false;       // rows are read off means over ancestors, descendants and the rest, too
+
+  bool used() const { return width > 0; }
+  // Where its weights lie in HeadWeights::step, each matrix [inputs, outputs] row-major:
+  std::size_t placement_at() const { return 0; }  // [devices + 1, width]; the last: to be placed now
+  std::size_t round_at(std::size_t round) const {  // [3 width, width], then [width]
+    return (devices + 1) * width + round * (3 * width + 1) * width;
+  }
+  std::size_t norm_at() const { return round_at(rounds); }            // [width] twice: gain, bias
+  std::size_t select_at() const { return norm_at() + 2 * width; }     // [3 width, width]
+  std::size_t score_at() const { return select_at() + 3 * width * width; }  // [width]
+  std::size_t pool_at() const { return score_at() + width; }  // [4 width, width]; with pools alone
+  std::size_t row_at() const { return pool_at() + (pools ? 4 * width * width : 0); }  // [width, row]
+  std::size_t weight_count(std::size_t row_width) const {
+    return used() ? row_at() + width * row_width : 0;
+  }
+  bool operator==(const StepShape&) const = default;
+};
+
 struct HeadShape {
   std::size_t aggregate_rank = 8;  // width of a and a'; a multiple of 8
   std::size_t place_hidden = 16;   // width of p, p' and u; a multiple of 8
   // > 0: a row is nothing but the scores of that many devices, whatever was placed before.
   std::size_t one_pass_devices = 0;
+  StepShape step{};
 
   // Else a row is [w | a | p | a' | p'].
   std::size_t affinity_at() const { return kPlaceFeatureCount; }
@@ -42,10 +68,15 @@ struct HeadShape {
   bool operator==(const HeadShape&) const = default;
 };
 
-// Of one graph under one weight version.
+// Of one graph under one weight version. With message passing at each step, these are the terms
+// that the operations' own features give, and the encoder adds the rest.
 struct HeadTables {
   std::vector<float> select_scores;  // [operations]
   std::vector<float> place_rows;     // [operations, HeadShape::row_width()] row-major
+  // StepShape::used() alone, row-major:
+  std::vector<float> step_input{};   // [operations, width]
+  std::vector<float> step_select{};  // [operations, width], into SEL's hidden layer
+  std::vector<float> step_place{};   // [operations, width], into PLC's; StepShape::pools alone
   bool operator==(const HeadTables&) const = default;
 };
 
@@ -53,6 +84,7 @@ struct HeadTables {
 struct HeadWeights {
   std::vector<float> feature_to_hidden;  // F: [kPlaceFeatureCount, place_hidden] row-major
   std::vector<float> hidden_to_score;    // u: [place_hidden]
+  std::vector<float> step{};             // [StepShape::weight_count(row width)]
   bool operator==(const HeadWeights&) const = default;
 };
 

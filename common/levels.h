@@ -32,6 +32,9 @@ struct Levels {
   SimTime critical_path;                                    // the largest bottom level
 };
 
+// A policy looks as many operations ahead and back along the critical path of each.
+inline constexpr std::int64_t kPathLength = 16;
+
 Levels compute_levels(const CostTable& costs);
 
 // The number of edges on the longest path from an entry to each operation ([operations], entries

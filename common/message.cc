@@ -211,8 +211,8 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> bytes) {
   message.simulation.transfer_noise = reader->get<double>();
   message.topology = reader->get_text();
   if (!get_enum(*reader, Teacher::kBest, message.teacher) ||
-      !get_enum(*reader, SelectPolicy::kJoint, message.select) ||
-      !get_enum(*reader, PlacePolicy::kOnePass, message.place)) {
+      !get_enum(*reader, SelectPolicy::kTopological, message.select) ||
+      !get_enum(*reader, PlacePolicy::kPooled, message.place)) {
     return std::nullopt;
   }
   message.executes = reader->get<std::uint8_t>() != 0;

@@ -37,7 +37,7 @@
 
 namespace doppler {
 
-inline constexpr std::uint32_t kProtocolVersion = 8;
+inline constexpr std::uint32_t kProtocolVersion = 9;
 
 enum class MessageKind : std::uint8_t {
   kHello = 1,

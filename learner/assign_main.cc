@@ -155,6 +155,15 @@ struct Target {
   SimulationConfig simulation;
 };
 
+// Whether its weights are for the very devices that it was trained with.
+bool knows_its_devices(const ModelConfig& model) {
+  return model.place == PlacePolicy::kOnePass || model.encode == EncodeTime::kPerStep;
+}
+std::string describe_kind(const ModelConfig& model) {
+  return model.encode == EncodeTime::kPerStep ? "a policy that passes messages at each step"
+                                              : "a one-pass policy";
+}
+
 Target load_target(const Options& options, const Config& config) {
   SimulationConfig simulation = config.simulation;
   if (simulation.mode == SimulationMode::kReference) {
@@ -167,10 +176,10 @@ Target load_target(const Options& options, const Config& config) {
           "--topology: the checkpoint's policy was trained in reference mode, which knows none; "
           "leave it out");
     }
-    if (config.model.place == PlacePolicy::kOnePass && options.devices != simulation.devices) {
+    if (knows_its_devices(config.model) && options.devices != simulation.devices) {
       throw ConfigError(
-          "--devices: a one-pass policy places on as many devices as it was trained "
-          "with, which is " +
+          "--devices: " + describe_kind(config.model) +
+          " places on as many devices as it was trained with, which is " +
           std::to_string(simulation.devices));
     }
     simulation.devices = options.devices;
@@ -180,10 +189,9 @@ Target load_target(const Options& options, const Config& config) {
           "--devices: the checkpoint's policy was trained on a topology, which says how many "
           "devices there are; give another with --topology");
     }
-    if (!options.topology.empty() && config.model.place == PlacePolicy::kOnePass) {
-      throw ConfigError(
-          "--topology: a one-pass policy places on the devices that it was trained "
-          "with; leave it out");
+    if (!options.topology.empty() && knows_its_devices(config.model)) {
+      throw ConfigError("--topology: " + describe_kind(config.model) +
+                        " places on the devices that it was trained with; leave it out");
     }
     if (!options.topology.empty()) simulation.topology = options.topology;
   }

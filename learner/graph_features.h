@@ -36,8 +36,6 @@ struct GraphFeatures {
   std::vector<float> entry_path_scale;  // [operations]
 };
 
-inline constexpr std::int64_t kPathLength = 16;
-
 // Width of a row for any graph, so that one network serves all.
 std::int64_t node_feature_width();
 

@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/random.h"
+#include "common/step_encoder.h"
 
 namespace doppler {
 namespace {
@@ -18,6 +19,26 @@ torch::Tensor column(const std::vector<float>& values) {
 
 torch::Tensor indices(const std::vector<std::int64_t>& values) {
   return torch::tensor(values, torch::kInt64);
+}
+
+// How many devices the rows of a policy are scores of; 0: rows are what PLC's head takes.
+std::size_t scored_devices(const ModelConfig& config, int device_count) {
+  const bool scores = config.place == PlacePolicy::kOnePass || config.place == PlacePolicy::kPooled;
+  return scores ? static_cast<std::size_t>(device_count) : 0;
+}
+
+StepShape step_shape(const ModelConfig& config, int device_count) {
+  if (config.encode == EncodeTime::kPerEpisode) return {};
+  return {.width = static_cast<std::size_t>(config.hidden_width),
+          .rounds = static_cast<std::size_t>(config.message_rounds),
+          .devices = static_cast<std::size_t>(device_count),
+          .pools = config.place == PlacePolicy::kPooled};
+}
+
+// A linear layer of which some inputs come from elsewhere: the part for the inputs from `first` on.
+torch::Tensor part_of(torch::nn::Linear& layer, const torch::Tensor& inputs, std::int64_t first) {
+  return torch::addmm(layer->bias, inputs,
+                      layer->weight.slice(1, first, first + inputs.size(1)).t());
 }
 
 }  // namespace
@@ -40,9 +61,8 @@ PolicyNetworkImpl::PolicyNetworkImpl(const ModelConfig& config,
                                      int device_count, std::uint64_t seed)
     : head_shape_{.aggregate_rank = static_cast<std::size_t>(config.aggregate_rank),
                   .place_hidden = static_cast<std::size_t>(config.place_hidden),
-                  .one_pass_devices = config.place == PlacePolicy::kOnePass
-                                          ? static_cast<std::size_t>(device_count)
-                                          : 0} {
+                  .one_pass_devices = scored_devices(config, device_count),
+                  .step = step_shape(config, device_count)} {
   const std::int64_t width = config.hidden_width;
   const std::int64_t node_width = node_feature_width();
   const auto row_width = static_cast<std::int64_t>(head_shape_.row_width());
@@ -55,12 +75,19 @@ PolicyNetworkImpl::PolicyNetworkImpl(const ModelConfig& config,
   select_hidden_ =
       register_module("select_hidden", torch::nn::Linear(3 * width + node_width, width));
   select_score_ = register_module("select_score", torch::nn::Linear(width, 1));
-  const bool one_pass = head_shape_.one_pass_devices > 0;
+  const bool one_pass = config.place == PlacePolicy::kOnePass;
   if (one_pass) {
     attention_ = register_module("attention", torch::nn::Linear(width, 3 * width));
   }
   place_row_ = register_module(
       "place_row", torch::nn::Linear(width + node_width + (one_pass ? width : 0), row_width));
+  if (head_shape_.step.used()) {
+    placement_ = register_parameter("placement", torch::zeros({device_count + 1, width}));
+  }
+  if (head_shape_.step.pools) {
+    place_hidden_ =
+        register_module("place_pool", torch::nn::Linear(4 * width + node_width, width));
+  }
   feature_to_hidden_ = register_parameter(
       "feature_to_hidden",
       torch::zeros({static_cast<std::int64_t>(kPlaceFeatureCount), config.place_hidden}));
@@ -99,6 +126,8 @@ void PolicyNetworkImpl::initialise(std::uint64_t seed) {
   fill_normal(feature_to_hidden_, 0.5);
   fill_normal(hidden_to_score_, 0.2);
   if (!attention_.is_empty()) fill_linear(attention_, 1.0);
+  if (placement_.defined()) fill_normal(placement_, 0.5);
+  if (!place_hidden_.is_empty()) fill_linear(place_hidden_, 1.4);
 }
 
 // One head over all operations: what is placed in one pass has to know of everything else there is.
@@ -120,7 +149,54 @@ torch::Tensor PolicyNetworkImpl::path_mean(const torch::Tensor& h, const torch::
   return torch::zeros_like(h).index_add(0, owner, h.index_select(0, member)) * scale;
 }
 
+HeadTensors PolicyNetworkImpl::forward_per_step(const GraphTensors& graph) {
+  const std::int64_t n = graph.node.size(0);
+  if (static_cast<std::size_t>(n) > kMostOperationsPerStep) {
+    throw ConfigError("model.encode: per-step takes graphs of up to " +
+                      std::to_string(kMostOperationsPerStep) + " operations, and this one has " +
+                      std::to_string(n) + "; use per-episode");
+  }
+  const auto width = static_cast<std::int64_t>(head_shape_.step.width);
+  HeadTensors heads;
+  heads.select_scores = select_score_->bias.expand({n});
+  heads.place_rows = part_of(place_row_, graph.node, width);
+  heads.step_input = input_(graph.node);
+  heads.step_select = part_of(select_hidden_, graph.node, 3 * width);
+  if (head_shape_.step.pools) heads.step_place = part_of(place_hidden_, graph.node, 4 * width);
+  return heads;
+}
+
+torch::Tensor PolicyNetworkImpl::step_weights() {
+  if (!head_shape_.step.used()) return torch::zeros({0});
+  const auto width = static_cast<std::int64_t>(head_shape_.step.width);
+  // The columns of a layer that the encoder multiplies, as [inputs, outputs].
+  const auto columns = [](torch::nn::Linear& layer, std::int64_t count) {
+    return layer->weight.slice(1, 0, count).t().reshape({-1});
+  };
+  std::vector<torch::Tensor> parts = {placement_.view({-1})};
+  for (torch::nn::Linear& round : rounds_) {
+    parts.push_back(columns(round, 3 * width));
+    parts.push_back(round->bias);
+  }
+  parts.push_back(norm_->weight);
+  parts.push_back(norm_->bias);
+  parts.push_back(columns(select_hidden_, 3 * width));
+  parts.push_back(select_score_->weight.view({-1}));
+  if (head_shape_.step.pools) parts.push_back(columns(place_hidden_, 4 * width));
+  parts.push_back(columns(place_row_, width));
+  return torch::cat(parts);
+}
+
 HeadTensors PolicyNetworkImpl::forward(const GraphTensors& graph, std::int64_t table) {
+  HeadTensors heads = head_shape_.step.used() ? forward_per_step(graph) : forward_per_episode(graph);
+  if (table >= 0 && static_cast<std::size_t>(table) < select_tables_.size()) {
+    heads.select_scores = heads.select_scores + select_tables_[static_cast<std::size_t>(table)];
+    heads.place_rows = heads.place_rows + place_tables_[static_cast<std::size_t>(table)];
+  }
+  return heads;
+}
+
+HeadTensors PolicyNetworkImpl::forward_per_episode(const GraphTensors& graph) {
   torch::Tensor h = torch::relu(input_(graph.node));
   for (torch::nn::Linear& round : rounds_) {
     const torch::Tensor from_inputs =
@@ -143,10 +219,6 @@ HeadTensors PolicyNetworkImpl::forward(const GraphTensors& graph, std::int64_t t
           .squeeze(1);
   heads.place_rows = attention_.is_empty() ? place_row_(torch::cat({h, graph.node}, 1))
                                            : place_row_(torch::cat({h, attend(h), graph.node}, 1));
-  if (table >= 0 && static_cast<std::size_t>(table) < select_tables_.size()) {
-    heads.select_scores = heads.select_scores + select_tables_[static_cast<std::size_t>(table)];
-    heads.place_rows = heads.place_rows + place_tables_[static_cast<std::size_t>(table)];
-  }
   return heads;
 }
 

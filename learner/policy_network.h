@@ -6,6 +6,9 @@
 //   | the same to the entry | Z[v]]  (+ table) PLC:  row[v]   = linear [H[v] | Z[v]] (+ table)
 // The optional table is a learned term per operation of each graph trained on; a graph without one
 // is served all the same.
+//
+// With ModelConfig::encode per step, the same layers work in plain C++ (common/step_encoder.h), and
+// what the operations' own features give them is computed here.
 #ifndef DOPPLER_LEARNER_POLICY_NETWORK_H_
 #define DOPPLER_LEARNER_POLICY_NETWORK_H_
 
@@ -40,18 +43,24 @@ struct GraphTensors {
 struct HeadTensors {
   torch::Tensor select_scores;  // [n]
   torch::Tensor place_rows;     // [n, row_width]
+  torch::Tensor step_input;     // [n, width]; messages passed at each step alone, as the next ones
+  torch::Tensor step_select;    // [n, width]
+  torch::Tensor step_place;     // [n, width]; pools alone
 };
 
 class PolicyNetworkImpl : public torch::nn::Module {
  public:
   // operation_counts: of the graphs that get a table; empty with config.operation_table off.
-  // device_count: what a one-pass PLC places on; others do not depend on it. Parameters follow from
-  // the seed alone.
+  // device_count: what a one-pass PLC places on, and what an encoder per step is told placements by;
+  // others do not depend on it. Parameters follow from the seed alone.
   PolicyNetworkImpl(const ModelConfig& config, const std::vector<std::int64_t>& operation_counts,
                     int device_count, std::uint64_t seed);
 
   // table: position in operation_counts, or -1 for none.
   HeadTensors forward(const GraphTensors& graph, std::int64_t table);
+
+  // HeadWeights::step, flat, with gradients; empty where messages are passed once per episode.
+  torch::Tensor step_weights();
 
   const HeadShape& head_shape() const { return head_shape_; }
   torch::Tensor& feature_to_hidden() { return feature_to_hidden_; }
@@ -61,6 +70,8 @@ class PolicyNetworkImpl : public torch::nn::Module {
   torch::Tensor path_mean(const torch::Tensor& h, const torch::Tensor& owner,
                           const torch::Tensor& member, const torch::Tensor& scale) const;
   torch::Tensor attend(const torch::Tensor& h);
+  HeadTensors forward_per_episode(const GraphTensors& graph);
+  HeadTensors forward_per_step(const GraphTensors& graph);
   void initialise(std::uint64_t seed);
 
   HeadShape head_shape_;
@@ -71,6 +82,8 @@ class PolicyNetworkImpl : public torch::nn::Module {
   torch::nn::Linear select_score_{nullptr};
   torch::nn::Linear place_row_{nullptr};
   torch::nn::Linear attention_{nullptr};  // queries, keys and values; one-pass PLC only
+  torch::nn::Linear place_hidden_{nullptr};  // pooled PLC only
+  torch::Tensor placement_;                  // [devices + 1, width]; messages at each step only
   torch::Tensor feature_to_hidden_;
   torch::Tensor hidden_to_score_;
   std::vector<torch::Tensor> select_tables_;  // [n] each

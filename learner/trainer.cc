@@ -30,7 +30,9 @@ constexpr double kEpsilon = 1e-8;
 // that the sum does not depend on how many threads there are.
 constexpr std::size_t kChunkTrajectories = 8;
 
+// Empty for a tensor that the model does not have.
 std::vector<float> to_vector(const torch::Tensor& tensor) {
+  if (!tensor.defined()) return {};
   const torch::Tensor flat = tensor.detach().contiguous().view({-1});
   return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
 }
@@ -40,7 +42,17 @@ torch::Tensor from_vector(const std::vector<float>& values, torch::IntArrayRef s
 }
 
 HeadTables to_tables(const HeadTensors& tensors) {
-  return {to_vector(tensors.select_scores), to_vector(tensors.place_rows)};
+  return {.select_scores = to_vector(tensors.select_scores),
+          .place_rows = to_vector(tensors.place_rows),
+          .step_input = to_vector(tensors.step_input),
+          .step_select = to_vector(tensors.step_select),
+          .step_place = to_vector(tensors.step_place)};
+}
+
+HeadWeights to_weights(PolicyNetwork& network, const torch::Tensor& step) {
+  return {.feature_to_hidden = to_vector(network->feature_to_hidden()),
+          .hidden_to_score = to_vector(network->hidden_to_score()),
+          .step = to_vector(step)};
 }
 
 NamedTensor to_named(const std::string& name, const torch::Tensor& tensor) {
@@ -169,6 +181,7 @@ struct Trainer::Impl {
   void normalise_advantages(const std::vector<Trajectory>& batch, double transfer_weight);
   std::vector<HeadTensors> encode();
   void backward(const std::vector<HeadTensors>& heads);
+  void backward_graph(const HeadTensors& heads, const HeadTables& gradients) const;
   double limit_gradient();
   UpdateStatistics statistics_of(const std::vector<Trajectory>& batch,
                                  const UpdateSettings& settings, std::vector<bool>& invalid) const;
@@ -194,6 +207,7 @@ struct Trainer::Impl {
 
   // Of the current update.
   HeadWeights weights;
+  torch::Tensor step_weights;  // with their gradients
   std::vector<HeadTables> tables;                        // [graphs]
   std::vector<SelectHead> select_heads;                  // [graphs]
   std::vector<float> advantages;                         // [batch]
@@ -331,29 +345,48 @@ std::vector<HeadTensors> Trainer::Impl::encode() {
     tables.push_back(to_tables(heads.back()));
     select_heads.emplace_back(tables.back().select_scores);
   }
-  weights = {to_vector(network->feature_to_hidden()), to_vector(network->hidden_to_score())};
+  step_weights = network->step_weights();
+  weights = to_weights(network, step_weights);
   return heads;
+}
+
+void Trainer::Impl::backward_graph(const HeadTensors& heads, const HeadTables& gradients) const {
+  std::vector<torch::Tensor> outputs;
+  std::vector<torch::Tensor> output_gradients;
+  const auto add = [&](const torch::Tensor& output, const std::vector<float>& gradient) {
+    if (!output.defined() || !output.requires_grad()) return;
+    outputs.push_back(output);
+    output_gradients.push_back(from_vector(gradient, output.sizes()));
+  };
+  add(heads.select_scores, gradients.select_scores);
+  add(heads.place_rows, gradients.place_rows);
+  add(heads.step_input, gradients.step_input);
+  add(heads.step_select, gradients.step_select);
+  add(heads.step_place, gradients.step_place);
+  torch::autograd::backward(outputs, output_gradients);
 }
 
 // From the gradients of tables and head weights to those of all parameters.
 void Trainer::Impl::backward(const std::vector<HeadTensors>& heads) {
   network->zero_grad();
-  const HeadShape& shape = network->head_shape();
   HeadWeights weight_gradients = chunk_gradients[0][0].weights;
   for (std::size_t g = 0; g < graphs.size(); ++g) {
     const HeadGradients& gradients = chunk_gradients[0][g];
-    const auto n = static_cast<std::int64_t>(tables[g].select_scores.size());
-    torch::autograd::backward({heads[g].select_scores, heads[g].place_rows},
-                              {from_vector(gradients.tables.select_scores, {n}),
-                               from_vector(gradients.tables.place_rows,
-                                           {n, static_cast<std::int64_t>(shape.row_width())})});
+    backward_graph(heads[g], gradients.tables);
     if (g == 0) continue;
+    for (std::size_t i = 0; i < weight_gradients.step.size(); ++i) {
+      weight_gradients.step[i] += gradients.weights.step[i];
+    }
     for (std::size_t i = 0; i < weight_gradients.feature_to_hidden.size(); ++i) {
       weight_gradients.feature_to_hidden[i] += gradients.weights.feature_to_hidden[i];
     }
     for (std::size_t i = 0; i < weight_gradients.hidden_to_score.size(); ++i) {
       weight_gradients.hidden_to_score[i] += gradients.weights.hidden_to_score[i];
     }
+  }
+  if (network->head_shape().step.used()) {
+    torch::autograd::backward({step_weights},
+                              {from_vector(weight_gradients.step, step_weights.sizes())});
   }
   network->feature_to_hidden().mutable_grad() =
       from_vector(weight_gradients.feature_to_hidden, network->feature_to_hidden().sizes());
@@ -508,8 +541,7 @@ WeightSnapshot Trainer::snapshot(std::uint64_t version, std::uint32_t lineage) {
   snapshot.version = version;
   snapshot.lineage = lineage;
   snapshot.shape = impl_->network->head_shape();
-  snapshot.weights = {to_vector(impl_->network->feature_to_hidden()),
-                      to_vector(impl_->network->hidden_to_score())};
+  snapshot.weights = to_weights(impl_->network, impl_->network->step_weights());
   for (std::size_t g = 0; g < impl_->graphs.size(); ++g) {
     snapshot.tables.push_back(
         to_tables(impl_->network->forward(impl_->graph_tensors[g], static_cast<std::int64_t>(g))));
@@ -607,8 +639,7 @@ WeightSnapshot encode_graph(const ModelConfig& model, const std::vector<NamedTen
   const GraphTensors tensors(features_of(graph, model));
   WeightSnapshot snapshot;
   snapshot.shape = network->head_shape();
-  snapshot.weights = {to_vector(network->feature_to_hidden()),
-                      to_vector(network->hidden_to_score())};
+  snapshot.weights = to_weights(network, network->step_weights());
   snapshot.tables.push_back(to_tables(network->forward(tensors, table)));
   return snapshot;
 }

@@ -209,6 +209,11 @@ class TrainingTest(doppler_run.RunTest):
             "place-rule": ["model.place=earliest-start"],
             "no-table": ["model.operation_table=false"],
             "gdp": ["model.place=one-pass", "model.select=critical-path"],
+            "topological": ["model.select=topological"],
+            "placeto": ["model.select=topological", "model.place=pooled", "model.encode=per-step"],
+            "per-step": ["model.encode=per-step"],
+            "per-step select-rule": ["model.encode=per-step", "model.select=critical-path"],
+            "per-step place-rule": ["model.encode=per-step", "model.place=earliest-start"],
             "no-imitation": ["stages.imitation.enabled=false"],
             "imitation-only": ["stages.simulation.enabled=false"],
             "reinforce": ["learner.clip_ratio=0", "learner.pipeline_depth=0"],
@@ -222,6 +227,37 @@ class TrainingTest(doppler_run.RunTest):
                 flags = [flag for setting in settings for flag in ("--set", setting)]
                 run_dir = self.train(name, *short, *flags)
                 self.check_summary(run_dir)
+
+    def test_messages_at_each_step(self):
+        """Weights that depend on nobody who plays or dies, and checkpoints that place."""
+        self.run_doppler("graph", "generate", "chain-mm", "-o", "graph.txt")
+        short = ("--set", "graph.path=graph.txt", "--set", "stages.imitation.episodes=64",
+                 "--set", "stages.simulation.episodes=192", "--set", "model.hidden_width=16",
+                 "--set", "model.encode=per-step", "--set", "checkpoint.every_updates=1")
+        last = (64 + 192) // 32
+        placeto = ("--set", "model.select=topological", "--set", "model.place=pooled")
+        for name, kind in (("both", ()), ("placeto", placeto)):
+            with self.subTest(name):
+                digests = []
+                for workers in (1, 2):
+                    run_dir = self.train(f"{name}{workers}", *short, *kind, "--workers", workers)
+                    digests.append(doppler_run.weights_digest(f"{run_dir}/checkpoints/checkpoint-{last:012}.h5"))
+                killed = self.path / f"{name}-killed"
+                process = self.start("train", self.config, "--run-dir", killed, "--quiet", *short, *kind)
+                self.wait_for_update(process, killed, 3)
+                process.kill()
+                process.communicate()
+                self.run_doppler("resume", killed, "--quiet")
+                digests.append(doppler_run.weights_digest(f"{killed}/checkpoints/checkpoint-{last:012}.h5"))
+                self.assertEqual(len(set(digests)), 1, digests)
+
+                graph = self.check_summary(run_dir)["graphs"][0]
+                checkpoint = f"{run_dir}/checkpoints/checkpoint-{last:012}.h5"
+                placed = json.loads(self.run_doppler("assign", "graph.txt", "--checkpoint", checkpoint, "--devices", 4,
+                                                     "--json")[0])
+                self.assertEqual(placed["makespan_ticks"], graph["policy_greedy_ticks"])
+                _, errors = self.run_doppler("assign", "graph.txt", "--checkpoint", checkpoint, "--devices", 7, expect=2)
+                self.assertIn("as many devices as it was trained with, which is 4", errors)
 
     def test_several_graphs_in_one_run(self):
         generated = ("--set", "graph.generate=chain-mm,ffnn")

@@ -120,6 +120,26 @@ TEST(CriticalPathNodePolicy, TakesTheLargestBottomLevelAndSharesTies) {
   EXPECT_NEAR(static_cast<double>(counts[0]) / kDraws, 0.5, kTolerance);
 }
 
+// Smallest ids first: 0, 2, 1, 3, whatever costs most.
+TEST(TopologicalNodePolicy, FollowsTheGraphAlone) {
+  const Graph graph =
+      test::make_graph("order", {{1, 1}, {9, 1}, {1, 1}, {1, 1}}, {{0, 3}, {2, 1}, {1, 3}});
+  const CostTable costs = CostTable::reference(graph, 2);
+  Episode episode(costs);
+  TopologicalNodePolicy policy;
+  RandomStream random(4);
+  std::vector<int> order;
+  while (!episode.done()) {
+    const OperationChoice choice = policy.select(episode, random);
+    EXPECT_EQ(choice.log_probability, 0);
+    ASSERT_TRUE(episode.is_candidate(choice.operation));
+    order.push_back(choice.operation.value());
+    episode.select(choice.operation);
+    episode.place(DeviceId(0));
+  }
+  EXPECT_EQ(order, (std::vector<int>{0, 2, 1, 3}));
+}
+
 // 0 on d1 [0, 4]; 1 can start at 0 on d0 and d2 and at 4 on d1.
 TEST(EarliestStartDevicePolicy, TakesTheEarliestAndSharesTies) {
   const Graph graph = fork();

@@ -200,7 +200,10 @@ TEST(Message, RandomBytesNeverCrash) {
 
 TEST(WeightSnapshot, RoundTripAndAnyFlippedByteIsFound) {
   const WeightSnapshot snapshot =
-      test::random_snapshot(5, {.aggregate_rank = 8, .place_hidden = 8}, 2);
+      test::random_snapshot(5, {.aggregate_rank = 8,
+                                .place_hidden = 8,
+                                .step = {.width = 8, .rounds = 1, .devices = 3, .pools = true}},
+                            2);
   const std::vector<std::byte> bytes = encode(snapshot);
   EXPECT_EQ(decode_weight_snapshot(bytes), snapshot);
   for (std::size_t i = 0; i < bytes.size(); ++i) {

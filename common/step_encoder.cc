@@ -1,0 +1,545 @@
+#include "common/step_encoder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/check.h"
+#include "common/head_gradient.h"
+#include "common/vec8.h"
+
+namespace doppler {
+namespace {
+
+constexpr float kNormEpsilon = 1e-5F;  // as LibTorch's LayerNorm
+
+// out += x matrix, kVectors * 8 columns of it.
+template <std::size_t kVectors>
+void add_columns(const float* x, std::size_t inputs, const float* matrix, std::size_t outputs,
+                 float* out) {
+  Vec8 sums[kVectors];
+  for (std::size_t v = 0; v < kVectors; ++v) sums[v] = load8(out + 8 * v);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const Vec8 factor = broadcast8(x[i]);
+    const float* row = matrix + i * outputs;
+    for (std::size_t v = 0; v < kVectors; ++v) sums[v] += factor * load8(row + 8 * v);
+  }
+  for (std::size_t v = 0; v < kVectors; ++v) store8(out + 8 * v, sums[v]);
+}
+
+// out += x matrix; x: [inputs], matrix: [inputs, outputs] row-major, outputs a multiple of 8.
+void add_product(const float* x, std::size_t inputs, const float* matrix, std::size_t outputs,
+                 float* out) {
+  std::size_t at = 0;
+  for (; at + 32 <= outputs; at += 32) add_columns<4>(x, inputs, matrix + at, outputs, out + at);
+  for (; at < outputs; at += 8) add_columns<1>(x, inputs, matrix + at, outputs, out + at);
+}
+
+float dot(const float* a, const float* b, std::size_t count) {
+  Vec8 sum{};
+  for (std::size_t i = 0; i < count; i += 8) sum += load8(a + i) * load8(b + i);
+  return sum8(sum);
+}
+
+void add_scaled(float* sum, const float* values, float factor, std::size_t count) {
+  const Vec8 scale = broadcast8(factor);
+  for (std::size_t i = 0; i < count; i += 8) {
+    store8(sum + i, load8(sum + i) + scale * load8(values + i));
+  }
+}
+
+void add_to(float* sum, const float* values, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += 8) store8(sum + i, load8(sum + i) + load8(values + i));
+}
+
+// The reverse of add_product: the gradient of x is set, that of the matrix added to.
+void reverse_product(const float* x, std::size_t inputs, const float* matrix, std::size_t outputs,
+                     const float* out_gradient, float* x_gradient, float* matrix_gradient) {
+  for (std::size_t i = 0; i < inputs; ++i) {
+    x_gradient[i] = dot(matrix + i * outputs, out_gradient, outputs);
+    if (x[i] != 0) add_scaled(matrix_gradient + i * outputs, out_gradient, x[i], outputs);
+  }
+}
+
+// values = max(0, values)
+void rectify(float* values, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += 8) {
+    store8(values + i, positive_part(load8(values + i)));
+  }
+}
+
+// gradient = 0 where the rectified value is.
+void mask(const float* rectified, float* gradient, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += 8) {
+    const Vec8 passed = load8(rectified + i) > 0 ? load8(gradient + i) : Vec8{};
+    store8(gradient + i, passed);
+  }
+}
+
+struct Moments {
+  float mean;
+  float per_deviation;
+};
+
+Moments moments_of(const float* values, std::size_t count) {
+  float sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += values[i];
+  const float mean = sum / static_cast<float>(count);
+  float squares = 0;
+  for (std::size_t i = 0; i < count; ++i) squares += (values[i] - mean) * (values[i] - mean);
+  return {mean, 1.0F / std::sqrt(squares / static_cast<float>(count) + kNormEpsilon)};
+}
+
+}  // namespace
+
+StepEncoder::StepEncoder(const HeadShape& shape, const Graph& graph, const Levels& levels,
+                         bool keeps_tape)
+    : shape_(shape),
+      width_(shape.step.width),
+      row_width_(shape.row_width()),
+      graph_(&graph),
+      keeps_tape_(keeps_tape),
+      select_groups_(2),
+      layers_(shape.step.rounds + 2),
+      placement_(graph.operation_count()),
+      is_reached_(graph.operation_count()),
+      joined_(4 * width_),
+      joined_gradient_(4 * width_),
+      hidden_(width_) {
+  DP_CHECK(shape.step.used());
+  const std::size_t n = graph.operation_count();
+  const IdVector<OperationId, OperationId>* nexts[] = {&levels.critical_successor,
+                                                       &levels.critical_predecessor};
+  for (std::size_t g = 0; g < 2; ++g) {
+    Group& group = select_groups_[g];
+    for (std::size_t o = 0; o < n; ++o) {
+      group.first.push_back(group.operation.size());
+      std::int64_t length = 0;
+      for (OperationId at = (*nexts[g])[OperationId(static_cast<std::int32_t>(o))];
+           at.value() >= 0 && length < kPathLength; at = (*nexts[g])[at]) {
+        group.operation.push_back(at.value());
+        ++length;
+      }
+    }
+    group.first.push_back(group.operation.size());
+  }
+  if (shape.step.pools) place_groups_ = {{}, {}, {}};
+  if (!shape.step.pools) return;
+  // [n, n]: whether the column is an ancestor of the row.
+  std::vector<std::uint8_t> above(n * n);
+  for (OperationId o : graph.topological_order()) {
+    std::uint8_t* row = above.data() + o.index() * n;
+    for (OperationId p : graph.predecessors(o)) {
+      const std::uint8_t* other = above.data() + p.index() * n;
+      for (std::size_t i = 0; i < n; ++i) row[i] |= other[i];
+      row[p.index()] = 1;
+    }
+  }
+  for (std::size_t o = 0; o < n; ++o) {
+    for (Group& group : place_groups_) group.first.push_back(group.operation.size());
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i == o) continue;
+      const std::size_t kind = above[o * n + i] != 0 ? 0 : above[i * n + o] != 0 ? 1 : 2;
+      place_groups_[kind].operation.push_back(static_cast<std::int32_t>(i));
+    }
+  }
+  for (Group& group : place_groups_) group.first.push_back(group.operation.size());
+}
+
+void StepEncoder::reset(const HeadTables& tables, const HeadWeights& weights) {
+  const std::size_t n = graph_->operation_count();
+  DP_CHECK_EQ(tables.step_input.size(), n * width_);
+  DP_CHECK_EQ(tables.step_select.size(), n * width_);
+  DP_CHECK_EQ(tables.step_place.size(), shape_.step.pools ? n * width_ : 0);
+  DP_CHECK_EQ(tables.place_rows.size(), n * row_width_);
+  DP_CHECK_EQ(weights.step.size(), shape_.step.weight_count(row_width_));
+  tables_ = &tables;
+  weights_ = weights.step.data();
+  const std::size_t versions = keeps_tape_ ? 0 : n;
+  for (Layer& layer : layers_) {
+    layer.value.resize(versions * width_);
+    layer.rectified.resize(versions * width_);
+    layer.operation.resize(versions);
+    layer.origin.resize(versions);
+    layer.inputs.clear();
+    layer.current.assign(n, -1);
+  }
+  std::fill(placement_.begin(), placement_.end(), -1);
+  marked_ = -1;
+  scores_.clear();
+  rows_.clear();
+  readout_versions_.clear();
+  score_hidden_.clear();
+  row_input_.clear();
+  std::fill(is_reached_.begin(), is_reached_.end(), std::uint8_t{1});
+  changed_.clear();
+  for (std::size_t o = 0; o < n; ++o) changed_.push_back(static_cast<std::int32_t>(o));
+}
+
+void StepEncoder::change(OperationId operation) {
+  if (is_reached_[operation.index()] != 0) return;
+  is_reached_[operation.index()] = 1;
+  changed_.push_back(operation.value());
+}
+
+void StepEncoder::mark(OperationId operation) {
+  DP_CHECK_EQ(placement_[operation.index()], -1);
+  marked_ = operation.value();
+  placement_[operation.index()] = static_cast<std::int32_t>(shape_.step.devices);
+  change(operation);
+}
+
+void StepEncoder::place(OperationId operation, DeviceId device) {
+  DP_CHECK_LT(device.index(), shape_.step.devices);
+  if (marked_ >= 0) DP_CHECK_EQ(marked_, operation.value());
+  marked_ = -1;
+  placement_[operation.index()] = device.value();
+  change(operation);
+}
+
+std::size_t StepEncoder::new_version(Layer& layer, std::int32_t operation) {
+  const auto o = static_cast<std::size_t>(operation);
+  std::size_t version = o;
+  if (keeps_tape_) {
+    version = layer.operation.size();
+    layer.operation.push_back(operation);
+    layer.origin.push_back(0);
+    layer.value.resize(layer.value.size() + width_);
+    layer.rectified.resize(layer.rectified.size() + width_);
+  }
+  layer.current[o] = static_cast<std::int32_t>(version);
+  return version;
+}
+
+// What has changed spreads by one edge a round.
+void StepEncoder::refresh() {
+  if (changed_.empty()) return;
+  for (std::int32_t operation : changed_) refresh_input(operation);
+  reached_ = changed_;
+  for (std::size_t layer = 1; layer <= shape_.step.rounds; ++layer) {
+    const std::size_t before = reached_.size();
+    for (std::size_t i = 0; i < before; ++i) {
+      const OperationId operation(reached_[i]);
+      for (const auto& neighbours :
+           {graph_->predecessors(operation), graph_->successors(operation)}) {
+        for (OperationId neighbour : neighbours) {
+          if (is_reached_[neighbour.index()] != 0) continue;
+          is_reached_[neighbour.index()] = 1;
+          reached_.push_back(neighbour.value());
+        }
+      }
+    }
+    for (std::int32_t operation : reached_) refresh_layer(layer, operation);
+  }
+  for (std::int32_t operation : reached_) refresh_norm(operation);
+  for (std::int32_t operation : reached_) is_reached_[static_cast<std::size_t>(operation)] = 0;
+  changed_.clear();
+}
+
+void StepEncoder::refresh_input(std::int32_t operation) {
+  Layer& layer = layers_.front();
+  const std::size_t version = new_version(layer, operation);
+  float* value = layer.value.data() + version * width_;
+  const float* input = tables_->step_input.data() + static_cast<std::size_t>(operation) * width_;
+  std::copy(input, input + width_, value);
+  const std::int32_t row = placement_[static_cast<std::size_t>(operation)];
+  layer.origin[version] = row;
+  if (row >= 0) {
+    add_to(value, weights_ + shape_.step.placement_at() + static_cast<std::size_t>(row) * width_,
+           width_);
+  }
+  rectify(value, width_);
+}
+
+// [h | mean over inputs | mean over outputs] of an operation, by versions of the layer before.
+void StepEncoder::gather(const Layer& before, std::span<const std::int32_t> versions,
+                         std::int32_t operation, float* into) const {
+  const auto at = [&](std::size_t i) {
+    return before.value.data() + static_cast<std::size_t>(versions[i]) * width_;
+  };
+  std::copy(at(0), at(0) + width_, into);
+  std::fill(into + width_, into + 3 * width_, 0.0F);
+  const std::size_t in_degree = graph_->in_degree(OperationId(operation));
+  const std::size_t out_degree = graph_->out_degree(OperationId(operation));
+  for (std::size_t i = 0; i < in_degree; ++i) {
+    add_scaled(into + width_, at(1 + i), 1.0F / static_cast<float>(in_degree), width_);
+  }
+  for (std::size_t i = 0; i < out_degree; ++i) {
+    add_scaled(into + 2 * width_, at(1 + in_degree + i), 1.0F / static_cast<float>(out_degree),
+               width_);
+  }
+}
+
+void StepEncoder::refresh_layer(std::size_t number, std::int32_t operation) {
+  const Layer& before = layers_[number - 1];
+  Layer& layer = layers_[number];
+  const std::size_t version = new_version(layer, operation);
+  if (!keeps_tape_) layer.inputs.clear();
+  const std::size_t first = layer.inputs.size();
+  layer.origin[version] = static_cast<std::int64_t>(first);
+  layer.inputs.push_back(before.current[static_cast<std::size_t>(operation)]);
+  for (OperationId o : graph_->predecessors(OperationId(operation))) {
+    layer.inputs.push_back(before.current[o.index()]);
+  }
+  for (OperationId o : graph_->successors(OperationId(operation))) {
+    layer.inputs.push_back(before.current[o.index()]);
+  }
+  gather(before, std::span(layer.inputs).subspan(first), operation, joined_.data());
+  const float* matrix = weights_ + shape_.step.round_at(number - 1);
+  float* rectified = layer.rectified.data() + version * width_;
+  float* value = layer.value.data() + version * width_;
+  const float* bias = matrix + 3 * width_ * width_;
+  std::copy(bias, bias + width_, rectified);
+  add_product(joined_.data(), 3 * width_, matrix, width_, rectified);
+  rectify(rectified, width_);
+  std::copy(joined_.data(), joined_.data() + width_, value);
+  add_to(value, rectified, width_);
+}
+
+void StepEncoder::refresh_norm(std::int32_t operation) {
+  const Layer& last = layers_[layers_.size() - 2];
+  Layer& norm = layers_.back();
+  const std::size_t version = new_version(norm, operation);
+  DP_CHECK_EQ(static_cast<std::size_t>(last.current[static_cast<std::size_t>(operation)]), version);
+  const float* from = last.value.data() + version * width_;
+  float* into = norm.value.data() + version * width_;
+  const float* gain = weights_ + shape_.step.norm_at();
+  const float* bias = gain + width_;
+  const Moments moments = moments_of(from, width_);
+  for (std::size_t i = 0; i < width_; ++i) {
+    into[i] = (from[i] - moments.mean) * moments.per_deviation * gain[i] + bias[i];
+  }
+}
+
+void StepEncoder::read_mean(std::span<const std::int32_t> operations, float* into, bool records) {
+  const Layer& norm = layers_.back();
+  std::fill(into, into + width_, 0.0F);
+  for (std::int32_t operation : operations) {
+    const std::int32_t version = norm.current[static_cast<std::size_t>(operation)];
+    add_to(into, norm.value.data() + static_cast<std::size_t>(version) * width_, width_);
+    if (records) readout_versions_.push_back(version);
+  }
+  if (operations.empty()) return;
+  const float scale = 1.0F / static_cast<float>(operations.size());
+  for (std::size_t i = 0; i < width_; ++i) into[i] *= scale;
+}
+
+void StepEncoder::select_scores(std::span<const OperationId> operations, std::span<float> scores) {
+  refresh();
+  const float* matrix = weights_ + shape_.step.select_at();
+  const float* to_score = weights_ + shape_.step.score_at();
+  for (std::size_t c = 0; c < operations.size(); ++c) {
+    const std::size_t o = operations[c].index();
+    const std::int32_t own = operations[c].value();
+    if (keeps_tape_) scores_.push_back({own, readout_versions_.size()});
+    read_mean(std::span(&own, 1), joined_.data(), keeps_tape_);
+    for (std::size_t g = 0; g < select_groups_.size(); ++g) {
+      read_mean(select_groups_[g].of(o), joined_.data() + (1 + g) * width_, keeps_tape_);
+    }
+    const float* input = tables_->step_select.data() + o * width_;
+    std::copy(input, input + width_, hidden_.begin());
+    add_product(joined_.data(), 3 * width_, matrix, width_, hidden_.data());
+    rectify(hidden_.data(), width_);
+    if (keeps_tape_) score_hidden_.insert(score_hidden_.end(), hidden_.begin(), hidden_.end());
+    scores[c] = tables_->select_scores[o] + dot(hidden_.data(), to_score, width_);
+  }
+}
+
+void StepEncoder::place_row(OperationId operation, std::span<float> row) {
+  refresh();
+  const std::size_t o = operation.index();
+  const std::int32_t own = operation.value();
+  if (keeps_tape_) rows_.push_back({own, readout_versions_.size()});
+  read_mean(std::span(&own, 1), joined_.data(), keeps_tape_);
+  if (shape_.step.pools) {
+    for (std::size_t g = 0; g < place_groups_.size(); ++g) {
+      read_mean(place_groups_[g].of(o), joined_.data() + (1 + g) * width_, keeps_tape_);
+    }
+    const float* input = tables_->step_place.data() + o * width_;
+    std::copy(input, input + width_, hidden_.begin());
+    add_product(joined_.data(), 4 * width_, weights_ + shape_.step.pool_at(), width_,
+                hidden_.data());
+    rectify(hidden_.data(), width_);
+  } else {
+    std::copy(joined_.data(), joined_.data() + width_, hidden_.begin());
+  }
+  if (keeps_tape_) row_input_.insert(row_input_.end(), hidden_.begin(), hidden_.end());
+  const float* own_row = tables_->place_rows.data() + o * row_width_;
+  std::copy(own_row, own_row + row_width_, row.begin());
+  add_product(hidden_.data(), width_, weights_ + shape_.step.row_at(), row_width_, row.data());
+}
+
+// `count` versions from readout_versions_[at] on share a gradient equally.
+void StepEncoder::scatter_mean(const float* gradient, std::size_t count, std::size_t& at) {
+  Layer& norm = layers_.back();
+  for (std::size_t i = 0; i < count; ++i, ++at) {
+    const auto version = static_cast<std::size_t>(readout_versions_[at]);
+    add_scaled(norm.gradient.data() + version * width_, gradient, 1.0F / static_cast<float>(count),
+               width_);
+  }
+}
+
+void StepEncoder::backward_scores(std::span<const float> score_gradients,
+                                  HeadGradients& gradients) {
+  DP_CHECK_EQ(score_gradients.size(), scores_.size());
+  const Layer& norm = layers_.back();
+  const float* matrix = weights_ + shape_.step.select_at();
+  const float* to_score = weights_ + shape_.step.score_at();
+  float* into = gradients.weights.step.data();
+  for (std::size_t k = 0; k < scores_.size(); ++k) {
+    const auto o = static_cast<std::size_t>(scores_[k].operation);
+    const float g = score_gradients[k];
+    if (g == 0) continue;
+    const float* rectified = score_hidden_.data() + k * width_;
+    add_scaled(into + shape_.step.score_at(), rectified, g, width_);
+    std::fill(hidden_.begin(), hidden_.end(), 0.0F);
+    add_scaled(hidden_.data(), to_score, g, width_);
+    mask(rectified, hidden_.data(), width_);
+    add_to(gradients.tables.step_select.data() + o * width_, hidden_.data(), width_);
+
+    const std::size_t counts[] = {1, select_groups_[0].of(o).size(), select_groups_[1].of(o).size()};
+    std::size_t at = scores_[k].first_version;
+    for (std::size_t part = 0; part < 3; ++part) {
+      float* mean = joined_.data() + part * width_;
+      std::fill(mean, mean + width_, 0.0F);
+      for (std::size_t i = 0; i < counts[part]; ++i, ++at) {
+        add_scaled(mean, norm.value.data() + static_cast<std::size_t>(readout_versions_[at]) * width_,
+                   1.0F / static_cast<float>(counts[part]), width_);
+      }
+    }
+    reverse_product(joined_.data(), 3 * width_, matrix, width_, hidden_.data(),
+                    joined_gradient_.data(), into + shape_.step.select_at());
+    at = scores_[k].first_version;
+    for (std::size_t part = 0; part < 3; ++part) {
+      scatter_mean(joined_gradient_.data() + part * width_, counts[part], at);
+    }
+  }
+}
+
+void StepEncoder::backward_rows(HeadGradients& gradients) {
+  const Layer& norm = layers_.back();
+  float* into = gradients.weights.step.data();
+  for (std::size_t k = 0; k < rows_.size(); ++k) {
+    const auto o = static_cast<std::size_t>(rows_[k].operation);
+    const float* row_gradient = gradients.tables.place_rows.data() + o * row_width_;
+    const float* input = row_input_.data() + k * width_;
+    reverse_product(input, width_, weights_ + shape_.step.row_at(), row_width_, row_gradient,
+                    hidden_.data(), into + shape_.step.row_at());
+    std::size_t at = rows_[k].first_version;
+    if (!shape_.step.pools) {
+      scatter_mean(hidden_.data(), 1, at);
+      continue;
+    }
+    mask(input, hidden_.data(), width_);
+    add_to(gradients.tables.step_place.data() + o * width_, hidden_.data(), width_);
+    const std::size_t counts[] = {1, place_groups_[0].of(o).size(), place_groups_[1].of(o).size(),
+                                  place_groups_[2].of(o).size()};
+    for (std::size_t part = 0; part < 4; ++part) {
+      float* mean = joined_.data() + part * width_;
+      std::fill(mean, mean + width_, 0.0F);
+      for (std::size_t i = 0; i < counts[part]; ++i, ++at) {
+        add_scaled(mean, norm.value.data() + static_cast<std::size_t>(readout_versions_[at]) * width_,
+                   1.0F / static_cast<float>(counts[part]), width_);
+      }
+    }
+    reverse_product(joined_.data(), 4 * width_, weights_ + shape_.step.pool_at(), width_,
+                    hidden_.data(), joined_gradient_.data(), into + shape_.step.pool_at());
+    at = rows_[k].first_version;
+    for (std::size_t part = 0; part < 4; ++part) {
+      scatter_mean(joined_gradient_.data() + part * width_, counts[part], at);
+    }
+  }
+}
+
+void StepEncoder::backward_norm(HeadGradients& gradients) {
+  Layer& last = layers_[layers_.size() - 2];
+  const Layer& norm = layers_.back();
+  const float* gain = weights_ + shape_.step.norm_at();
+  float* gain_gradient = gradients.weights.step.data() + shape_.step.norm_at();
+  float* bias_gradient = gain_gradient + width_;
+  const float scale = 1.0F / static_cast<float>(width_);
+  for (std::size_t version = 0; version < norm.operation.size(); ++version) {
+    const float* from = last.value.data() + version * width_;
+    const float* g = norm.gradient.data() + version * width_;
+    float* into = last.gradient.data() + version * width_;
+    const Moments moments = moments_of(from, width_);
+    float sum = 0;
+    float product = 0;
+    for (std::size_t i = 0; i < width_; ++i) {
+      const float normal = (from[i] - moments.mean) * moments.per_deviation;
+      gain_gradient[i] += g[i] * normal;
+      bias_gradient[i] += g[i];
+      sum += g[i] * gain[i];
+      product += g[i] * gain[i] * normal;
+    }
+    for (std::size_t i = 0; i < width_; ++i) {
+      const float normal = (from[i] - moments.mean) * moments.per_deviation;
+      into[i] += moments.per_deviation * (g[i] * gain[i] - scale * (sum + normal * product));
+    }
+  }
+}
+
+void StepEncoder::backward_layer(std::size_t number, HeadGradients& gradients) {
+  Layer& before = layers_[number - 1];
+  const Layer& layer = layers_[number];
+  const std::size_t round_at = shape_.step.round_at(number - 1);
+  float* matrix_gradient = gradients.weights.step.data() + round_at;
+  float* bias_gradient = matrix_gradient + 3 * width_ * width_;
+  for (std::size_t version = 0; version < layer.operation.size(); ++version) {
+    const OperationId operation(layer.operation[version]);
+    const std::size_t in_degree = graph_->in_degree(operation);
+    const std::size_t out_degree = graph_->out_degree(operation);
+    const auto inputs = std::span(layer.inputs)
+                            .subspan(static_cast<std::size_t>(layer.origin[version]),
+                                     1 + in_degree + out_degree);
+    const auto gradient_at = [&](std::size_t i) {
+      return before.gradient.data() + static_cast<std::size_t>(inputs[i]) * width_;
+    };
+    const float* g = layer.gradient.data() + version * width_;
+    add_to(gradient_at(0), g, width_);
+    std::copy(g, g + width_, hidden_.begin());
+    mask(layer.rectified.data() + version * width_, hidden_.data(), width_);
+    add_to(bias_gradient, hidden_.data(), width_);
+    gather(before, inputs, operation.value(), joined_.data());
+    reverse_product(joined_.data(), 3 * width_, weights_ + round_at, width_, hidden_.data(),
+                    joined_gradient_.data(), matrix_gradient);
+    add_to(gradient_at(0), joined_gradient_.data(), width_);
+    for (std::size_t i = 0; i < in_degree; ++i) {
+      add_scaled(gradient_at(1 + i), joined_gradient_.data() + width_,
+                 1.0F / static_cast<float>(in_degree), width_);
+    }
+    for (std::size_t i = 0; i < out_degree; ++i) {
+      add_scaled(gradient_at(1 + in_degree + i), joined_gradient_.data() + 2 * width_,
+                 1.0F / static_cast<float>(out_degree), width_);
+    }
+  }
+}
+
+void StepEncoder::backward_input(HeadGradients& gradients) {
+  const Layer& layer = layers_.front();
+  for (std::size_t version = 0; version < layer.operation.size(); ++version) {
+    const auto o = static_cast<std::size_t>(layer.operation[version]);
+    const float* g = layer.gradient.data() + version * width_;
+    std::copy(g, g + width_, hidden_.begin());
+    mask(layer.value.data() + version * width_, hidden_.data(), width_);
+    add_to(gradients.tables.step_input.data() + o * width_, hidden_.data(), width_);
+    const std::int64_t row = layer.origin[version];
+    if (row < 0) continue;
+    add_to(gradients.weights.step.data() + shape_.step.placement_at() +
+               static_cast<std::size_t>(row) * width_,
+           hidden_.data(), width_);
+  }
+}
+
+void StepEncoder::backward(std::span<const float> score_gradients, HeadGradients& gradients) {
+  DP_CHECK(keeps_tape_);
+  for (Layer& layer : layers_) layer.gradient.assign(layer.value.size(), 0.0F);
+  backward_scores(score_gradients, gradients);
+  backward_rows(gradients);
+  backward_norm(gradients);
+  for (std::size_t layer = shape_.step.rounds; layer > 0; --layer) {
+    backward_layer(layer, gradients);
+  }
+  backward_input(gradients);
+}
+
+}  // namespace doppler
