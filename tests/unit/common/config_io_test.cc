@@ -109,7 +109,7 @@ TEST(ConfigIo, EveryMistakeIsReportedAtItsPlace) {
       {"run:\n  sed: 3\n", "c.yaml:2:3: run.sed: is no key; did you mean 'run.seed'?"},
       {"rnu:\n  seed: 3\n", "c.yaml:1:1: rnu: is no key; did you mean 'run'?"},
       {"model:\n  seed: 3\n", "c.yaml:2:3: model.seed: is no key; did you mean 'run.seed'?"},
-      {"network:\n  zzzzzzzzzzzzzzzz: 3\n", "is no key; known: network.join, network.transport"},
+      {"network:\n  zzzzzzzzzzzzzzzz: 3\n", "is no key; known: network.join, network.weights_by, network.transport"},
       {"run:\n  seed: 3\n  seed: 4\n", "c.yaml:3:3: run.seed: is given twice, first on line 2"},
       {"run:\n  seed: 3\nrun:\n  name: x\n", "c.yaml:3:1: run: is given twice, first on line 1"},
       {"run.seed: 3\n", "c.yaml:1:1: run.seed: keys with dots are for --set"},
