@@ -70,7 +70,8 @@ void PlaceHead::score(OperationId operation, std::span<const float> features, st
     std::copy(row, row + device_count_, scores.begin());
     return;
   }
-  // The usual widths as constants: loops without counters, sums in registers. Same sums, same order.
+  // The usual widths as constants: loops without counters, sums in registers. Same sums, same
+  // order.
   const bool usual = shape_.aggregate_rank == 8 && shape_.place_hidden == 16;
   if (usual && used == kUniformFeatureCount) {
     score_devices<kUniformFeatureCount, 8, 16>(row, features.data(), used, scores, hidden);
