@@ -51,13 +51,26 @@ void add_to(float* sum, const float* values, std::size_t count) {
   for (std::size_t i = 0; i < count; i += 8) store8(sum + i, load8(sum + i) + load8(values + i));
 }
 
-// The reverse of add_product: the gradient of x is set, that of the matrix added to.
-void reverse_product(const float* x, std::size_t inputs, const float* matrix, std::size_t outputs,
-                     const float* out_gradient, float* x_gradient, float* matrix_gradient) {
+// The reverse of add_product: the gradient of x is set, that of the matrix added to. The matrix is
+// given as [outputs, inputs].
+void reverse_product(const float* x, std::size_t inputs, const float* transposed,
+                     std::size_t outputs, const float* out_gradient, float* x_gradient,
+                     float* matrix_gradient) {
+  std::fill(x_gradient, x_gradient + inputs, 0.0F);
+  add_product(out_gradient, outputs, transposed, inputs, x_gradient);
   for (std::size_t i = 0; i < inputs; ++i) {
-    x_gradient[i] = dot(matrix + i * outputs, out_gradient, outputs);
     if (x[i] != 0) add_scaled(matrix_gradient + i * outputs, out_gradient, x[i], outputs);
   }
+}
+
+void transpose(const float* matrix, std::size_t rows, std::size_t columns, float* into) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) into[c * rows + r] = matrix[r * columns + c];
+  }
+}
+
+bool all_zero(const float* values, std::size_t count) {
+  return std::all_of(values, values + count, [](float value) { return value == 0; });
 }
 
 // values = max(0, values)
@@ -382,7 +395,6 @@ void StepEncoder::backward_scores(std::span<const float> score_gradients,
                                   HeadGradients& gradients) {
   DP_CHECK_EQ(score_gradients.size(), scores_.size());
   const Layer& norm = layers_.back();
-  const float* matrix = weights_ + shape_.step.select_at();
   const float* to_score = weights_ + shape_.step.score_at();
   float* into = gradients.weights.step.data();
   for (std::size_t k = 0; k < scores_.size(); ++k) {
@@ -406,8 +418,8 @@ void StepEncoder::backward_scores(std::span<const float> score_gradients,
                    1.0F / static_cast<float>(counts[part]), width_);
       }
     }
-    reverse_product(joined_.data(), 3 * width_, matrix, width_, hidden_.data(),
-                    joined_gradient_.data(), into + shape_.step.select_at());
+    reverse_product(joined_.data(), 3 * width_, transposed_.data() + shape_.step.select_at(), width_,
+                    hidden_.data(), joined_gradient_.data(), into + shape_.step.select_at());
     at = scores_[k].first_version;
     for (std::size_t part = 0; part < 3; ++part) {
       scatter_mean(joined_gradient_.data() + part * width_, counts[part], at);
@@ -422,8 +434,8 @@ void StepEncoder::backward_rows(HeadGradients& gradients) {
     const auto o = static_cast<std::size_t>(rows_[k].operation);
     const float* row_gradient = gradients.tables.place_rows.data() + o * row_width_;
     const float* input = row_input_.data() + k * width_;
-    reverse_product(input, width_, weights_ + shape_.step.row_at(), row_width_, row_gradient,
-                    hidden_.data(), into + shape_.step.row_at());
+    reverse_product(input, width_, transposed_.data() + shape_.step.row_at(), row_width_,
+                    row_gradient, hidden_.data(), into + shape_.step.row_at());
     std::size_t at = rows_[k].first_version;
     if (!shape_.step.pools) {
       scatter_mean(hidden_.data(), 1, at);
@@ -441,7 +453,7 @@ void StepEncoder::backward_rows(HeadGradients& gradients) {
                    1.0F / static_cast<float>(counts[part]), width_);
       }
     }
-    reverse_product(joined_.data(), 4 * width_, weights_ + shape_.step.pool_at(), width_,
+    reverse_product(joined_.data(), 4 * width_, transposed_.data() + shape_.step.pool_at(), width_,
                     hidden_.data(), joined_gradient_.data(), into + shape_.step.pool_at());
     at = rows_[k].first_version;
     for (std::size_t part = 0; part < 4; ++part) {
@@ -460,6 +472,7 @@ void StepEncoder::backward_norm(HeadGradients& gradients) {
   for (std::size_t version = 0; version < norm.operation.size(); ++version) {
     const float* from = last.value.data() + version * width_;
     const float* g = norm.gradient.data() + version * width_;
+    if (all_zero(g, width_)) continue;  // nothing was read off it
     float* into = last.gradient.data() + version * width_;
     const Moments moments = moments_of(from, width_);
     float sum = 0;
@@ -495,12 +508,14 @@ void StepEncoder::backward_layer(std::size_t number, HeadGradients& gradients) {
       return before.gradient.data() + static_cast<std::size_t>(inputs[i]) * width_;
     };
     const float* g = layer.gradient.data() + version * width_;
+    if (all_zero(g, width_)) continue;
     add_to(gradient_at(0), g, width_);
     std::copy(g, g + width_, hidden_.begin());
     mask(layer.rectified.data() + version * width_, hidden_.data(), width_);
+    if (all_zero(hidden_.data(), width_)) continue;
     add_to(bias_gradient, hidden_.data(), width_);
     gather(before, inputs, operation.value(), joined_.data());
-    reverse_product(joined_.data(), 3 * width_, weights_ + round_at, width_, hidden_.data(),
+    reverse_product(joined_.data(), 3 * width_, transposed_.data() + round_at, width_, hidden_.data(),
                     joined_gradient_.data(), matrix_gradient);
     add_to(gradient_at(0), joined_gradient_.data(), width_);
     for (std::size_t i = 0; i < in_degree; ++i) {
@@ -530,8 +545,24 @@ void StepEncoder::backward_input(HeadGradients& gradients) {
   }
 }
 
+// Of each matrix that backward() multiplies by, in its place.
+void StepEncoder::transpose_weights() {
+  const StepShape& step = shape_.step;
+  transposed_.resize(step.weight_count(row_width_));
+  const auto one = [&](std::size_t at, std::size_t rows, std::size_t columns) {
+    transpose(weights_ + at, rows, columns, transposed_.data() + at);
+  };
+  for (std::size_t round = 0; round < step.rounds; ++round) {
+    one(step.round_at(round), 3 * width_, width_);
+  }
+  one(step.select_at(), 3 * width_, width_);
+  if (step.pools) one(step.pool_at(), 4 * width_, width_);
+  one(step.row_at(), width_, row_width_);
+}
+
 void StepEncoder::backward(std::span<const float> score_gradients, HeadGradients& gradients) {
   DP_CHECK(keeps_tape_);
+  transpose_weights();
   for (Layer& layer : layers_) layer.gradient.assign(layer.value.size(), 0.0F);
   backward_scores(score_gradients, gradients);
   backward_rows(gradients);

@@ -96,6 +96,7 @@ class StepEncoder {
   void change(OperationId operation);
   void read_mean(std::span<const std::int32_t> operations, float* into, bool records);
   void scatter_mean(const float* gradient, std::size_t count, std::size_t& at);
+  void transpose_weights();
   void backward_scores(std::span<const float> score_gradients, HeadGradients& gradients);
   void backward_rows(HeadGradients& gradients);
   void backward_norm(HeadGradients& gradients);
@@ -124,6 +125,7 @@ class StepEncoder {
   std::vector<std::int32_t> readout_versions_;  // of the norm
   std::vector<float> score_hidden_;             // [scores, width], rectified
   std::vector<float> row_input_;                // [rows, width]: H[v], or rectified of pools
+  std::vector<float> transposed_;               // of the weights' matrices; in reverse alone
   // Scratch.
   std::vector<float> joined_;           // [4 width]
   std::vector<float> joined_gradient_;  // [4 width]
