@@ -116,7 +116,8 @@ struct StagesConfig {
                          .learning_rate_end = 0.002,
                          .entropy_start = 0.1,
                          .entropy_end = 0.0,
-                         .self_imitation_end = 0.3};
+                         .self_imitation_end = 0.3,
+                         .transfer_weight_start = 0.2};
   StageConfig real{.enabled = false,
                    .episodes = 512,
                    .share_of_seconds = 0.5,
