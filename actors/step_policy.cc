@@ -36,8 +36,8 @@ DeviceChoice StepDevicePolicy::choose(const Episode& episode, RandomStream& rand
   const OperationId operation = episode.selected();
   if (marks_) encoder_.mark(operation);
   if (learns_) {
-    encoder_.place_row(operation, std::span(rows_.place_rows)
-                                      .subspan(operation.index() * row_width_, row_width_));
+    encoder_.place_row(
+        operation, std::span(rows_.place_rows).subspan(operation.index() * row_width_, row_width_));
   }
   return decides_->choose(episode, random);
 }

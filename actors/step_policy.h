@@ -17,8 +17,8 @@ namespace doppler {
 class StepDevicePolicy final : public DevicePolicy {
  public:
   // marks: the encoder is told which operation is to be placed before it is placed, which a policy
-  // that selects by the encoding cannot know. learns: rows of the encoding decide; else the earliest
-  // start. The tables, weights, levels and graph must outlive it.
+  // that selects by the encoding cannot know. learns: rows of the encoding decide; else the
+  // earliest start. The tables, weights, levels and graph must outlive it.
   StepDevicePolicy(const HeadShape& shape, const HeadTables& tables, const HeadWeights& weights,
                    const Graph& graph, const Levels& levels, std::size_t device_count, bool marks,
                    bool learns, const Exploration& exploration);

@@ -5,7 +5,8 @@
         --variant full --variant sel-only:model.place=earliest-start -o compared
 
 A variant is NAME or NAME:key=value,key=value. Without --variant the ablations of the policies are compared:
-the whole, SEL alone, PLC alone, no imitation, imitation alone, no identity of shards, no message passing, all placements in one pass (as GDP), plain REINFORCE.
+the whole, SEL alone, PLC alone, both in one softmax, no imitation, imitation alone, no identity of shards, no message passing, messages at each step,
+all placements in one pass (as GDP), placements one by one in a fixed order (as Placeto), plain REINFORCE.
 Runs stand in OUTPUT/NAME-seedN and are not trained again when they are there already. Prints a table: mean and standard
 deviation over the seeds of the policy's best and greedy cost, of the refined cost where configured, beside HEFT and
 local search; results.json holds the numbers, curves.png the best cost against the episodes.
@@ -28,12 +29,16 @@ ABLATIONS = [
     "full",
     "sel-only:model.place=earliest-start",
     "plc-only:model.select=critical-path",
+    "joint:model.select=joint",
     "no-imitation:stages.imitation.enabled=false",
     "imitation-only:stages.simulation.enabled=false",
     "no-identity:model.identity_features=false,model.operation_table=false,learner.encoder_learning_rate_factor=1",
     "no-table:model.operation_table=false,learner.encoder_learning_rate_factor=1",
     "no-messages:model.message_rounds=0",
-    "gdp:model.place=one-pass,model.select=critical-path,model.operation_table=false",
+    "messages-per-step:model.encode=per-step",
+    "gdp:model.place=one-pass,model.select=critical-path,model.operation_table=false,learner.encoder_learning_rate_factor=1",
+    "placeto:model.select=topological,model.place=pooled,model.encode=per-step,model.operation_table=false,"
+    "learner.encoder_learning_rate_factor=1",
     "reinforce:learner.clip_ratio=0,learner.pipeline_depth=0",
 ]
 

@@ -33,16 +33,23 @@ struct StepShape {
   bool pools = false;       // rows are read off means over ancestors, descendants and the rest, too
 
   bool used() const { return width > 0; }
-  // Where its weights lie in HeadWeights::step, each matrix [inputs, outputs] row-major:
-  std::size_t placement_at() const { return 0; }  // [devices + 1, width]; the last: to be placed now
-  std::size_t round_at(std::size_t round) const {  // [3 width, width], then [width]
+  // Where its weights lie in HeadWeights::step, each matrix [inputs, outputs] row-major.
+  // [devices + 1, width]; the last for what is to be placed now.
+  std::size_t placement_at() const { return 0; }
+  // [3 width, width], then [width].
+  std::size_t round_at(std::size_t round) const {
     return (devices + 1) * width + round * (3 * width + 1) * width;
   }
-  std::size_t norm_at() const { return round_at(rounds); }            // [width] twice: gain, bias
-  std::size_t select_at() const { return norm_at() + 2 * width; }     // [3 width, width]
-  std::size_t score_at() const { return select_at() + 3 * width * width; }  // [width]
-  std::size_t pool_at() const { return score_at() + width; }  // [4 width, width]; with pools alone
-  std::size_t row_at() const { return pool_at() + (pools ? 4 * width * width : 0); }  // [width, row]
+  // [width] twice: gain, bias.
+  std::size_t norm_at() const { return round_at(rounds); }
+  // [3 width, width]
+  std::size_t select_at() const { return norm_at() + 2 * width; }
+  // [width]
+  std::size_t score_at() const { return select_at() + 3 * width * width; }
+  // [4 width, width]; with pools alone.
+  std::size_t pool_at() const { return score_at() + width; }
+  // [width, row width]
+  std::size_t row_at() const { return pool_at() + (pools ? 4 * width * width : 0); }
   std::size_t weight_count(std::size_t row_width) const {
     return used() ? row_at() + width * row_width : 0;
   }

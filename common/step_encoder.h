@@ -1,7 +1,7 @@
 // StepEncoder: message passing at each step of an episode, over the graph with what has been placed
 // so far (Placeto, arXiv 1906.08879, section 3; and an ablation of the policies of this project,
-// which pass messages once per episode). Plain C++: workers decide with it, and the learner's replay
-// runs it again and then in reverse.
+// which pass messages once per episode). Plain C++: workers decide with it, and the learner's
+// replay runs it again and then in reverse.
 //
 //   h0[v] = relu(input[v] + placement[device of v, or "to be placed now"])
 //   rounds of  h += relu(W [h | mean over inputs of h | mean over outputs of h]), layer norm -> H
@@ -63,12 +63,13 @@ class StepEncoder {
   // One layer of the encoder. Each value that an operation has had since reset() is a version; the
   // tape keeps all of them, else a version's number is its operation's.
   struct Layer {
-    std::vector<float> value;      // [versions, width]
-    std::vector<float> rectified;  // [versions, width], what this layer added
-    std::vector<float> gradient;   // [versions, width], of the value; in reverse alone
+    std::vector<float> value;             // [versions, width]
+    std::vector<float> rectified;         // [versions, width], what this layer added
+    std::vector<float> gradient;          // [versions, width], of the value; in reverse alone
     std::vector<std::int32_t> operation;  // [versions]
     // [versions]: at layer 0 the row of the placement, or -1; else where its inputs begin in
-    // `inputs`, which are versions of the layer before: its own, its predecessors', its successors'.
+    // `inputs`, which are versions of the layer before: its own, its predecessors', its
+    // successors'.
     std::vector<std::int64_t> origin;
     std::vector<std::int32_t> inputs;
     std::vector<std::int32_t> current;  // [operations]
@@ -79,7 +80,7 @@ class StepEncoder {
   };
   // Operations whose mean is read: lists by operation.
   struct Group {
-    std::vector<std::size_t> first;      // [operations + 1]
+    std::vector<std::size_t> first;  // [operations + 1]
     std::vector<std::int32_t> operation;
     std::span<const std::int32_t> of(std::size_t owner) const {
       return {operation.data() + first[owner], first[owner + 1] - first[owner]};
@@ -116,8 +117,8 @@ class StepEncoder {
   std::vector<Layer> layers_;            // [rounds + 2]; the last is the norm
   std::vector<std::int32_t> placement_;  // [operations], row of the placement or -1
   std::int32_t marked_ = -1;
-  std::vector<std::int32_t> changed_;  // operations whose own features changed since refresh()
-  std::vector<std::int32_t> reached_;  // scratch: of a layer
+  std::vector<std::int32_t> changed_;     // operations whose own features changed since refresh()
+  std::vector<std::int32_t> reached_;     // scratch: of a layer
   std::vector<std::uint8_t> is_reached_;  // [operations]
 
   std::vector<Readout> scores_;

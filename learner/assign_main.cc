@@ -177,10 +177,9 @@ Target load_target(const Options& options, const Config& config) {
           "leave it out");
     }
     if (knows_its_devices(config.model) && options.devices != simulation.devices) {
-      throw ConfigError(
-          "--devices: " + describe_kind(config.model) +
-          " places on as many devices as it was trained with, which is " +
-          std::to_string(simulation.devices));
+      throw ConfigError("--devices: " + describe_kind(config.model) +
+                        " places on as many devices as it was trained with, which is " +
+                        std::to_string(simulation.devices));
     }
     simulation.devices = options.devices;
   } else {

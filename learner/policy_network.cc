@@ -85,8 +85,7 @@ PolicyNetworkImpl::PolicyNetworkImpl(const ModelConfig& config,
     placement_ = register_parameter("placement", torch::zeros({device_count + 1, width}));
   }
   if (head_shape_.step.pools) {
-    place_hidden_ =
-        register_module("place_pool", torch::nn::Linear(4 * width + node_width, width));
+    place_hidden_ = register_module("place_pool", torch::nn::Linear(4 * width + node_width, width));
   }
   feature_to_hidden_ = register_parameter(
       "feature_to_hidden",
@@ -188,7 +187,8 @@ torch::Tensor PolicyNetworkImpl::step_weights() {
 }
 
 HeadTensors PolicyNetworkImpl::forward(const GraphTensors& graph, std::int64_t table) {
-  HeadTensors heads = head_shape_.step.used() ? forward_per_step(graph) : forward_per_episode(graph);
+  HeadTensors heads =
+      head_shape_.step.used() ? forward_per_step(graph) : forward_per_episode(graph);
   if (table >= 0 && static_cast<std::size_t>(table) < select_tables_.size()) {
     heads.select_scores = heads.select_scores + select_tables_[static_cast<std::size_t>(table)];
     heads.place_rows = heads.place_rows + place_tables_[static_cast<std::size_t>(table)];

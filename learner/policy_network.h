@@ -51,8 +51,8 @@ struct HeadTensors {
 class PolicyNetworkImpl : public torch::nn::Module {
  public:
   // operation_counts: of the graphs that get a table; empty with config.operation_table off.
-  // device_count: what a one-pass PLC places on, and what an encoder per step is told placements by;
-  // others do not depend on it. Parameters follow from the seed alone.
+  // device_count: what a one-pass PLC places on, and what an encoder per step is told placements
+  // by; others do not depend on it. Parameters follow from the seed alone.
   PolicyNetworkImpl(const ModelConfig& config, const std::vector<std::int64_t>& operation_counts,
                     int device_count, std::uint64_t seed);
 
@@ -81,7 +81,7 @@ class PolicyNetworkImpl : public torch::nn::Module {
   torch::nn::Linear select_hidden_{nullptr};
   torch::nn::Linear select_score_{nullptr};
   torch::nn::Linear place_row_{nullptr};
-  torch::nn::Linear attention_{nullptr};  // queries, keys and values; one-pass PLC only
+  torch::nn::Linear attention_{nullptr};     // queries, keys and values; one-pass PLC only
   torch::nn::Linear place_hidden_{nullptr};  // pooled PLC only
   torch::Tensor placement_;                  // [devices + 1, width]; messages at each step only
   torch::Tensor feature_to_hidden_;

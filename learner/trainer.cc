@@ -207,7 +207,7 @@ struct Trainer::Impl {
 
   // Of the current update.
   HeadWeights weights;
-  torch::Tensor step_weights;  // with their gradients
+  torch::Tensor step_weights;                            // with their gradients
   std::vector<HeadTables> tables;                        // [graphs]
   std::vector<SelectHead> select_heads;                  // [graphs]
   std::vector<float> advantages;                         // [batch]

@@ -36,8 +36,7 @@ inline WeightSnapshot random_snapshot(std::size_t operation_count, const HeadSha
   HeadTables tables;
   tables.select_scores = random_floats(operation_count, 1.0, random);
   tables.place_rows = random_floats(operation_count * shape.row_width(), 0.5, random);
-  snapshot.weights.step =
-      random_floats(shape.step.weight_count(shape.row_width()), 0.3, random);
+  snapshot.weights.step = random_floats(shape.step.weight_count(shape.row_width()), 0.3, random);
   tables.step_input = random_floats(operation_count * shape.step.width, 1.0, random);
   tables.step_select = random_floats(operation_count * shape.step.width, 0.5, random);
   tables.step_place =
@@ -48,8 +47,7 @@ inline WeightSnapshot random_snapshot(std::size_t operation_count, const HeadSha
 
 // One episode sampled from the snapshot's first tables.
 inline Trajectory sample_episode(const CostTable& costs, const WeightSnapshot& snapshot,
-                                 std::uint64_t seed,
-                                 SelectPolicy select = SelectPolicy::kLearned,
+                                 std::uint64_t seed, SelectPolicy select = SelectPolicy::kLearned,
                                  PlacePolicy place = PlacePolicy::kLearned) {
   const SelectHead select_head(snapshot.tables[0].select_scores);
   const Levels levels = compute_levels(costs);

@@ -200,9 +200,10 @@ TEST(Message, RandomBytesNeverCrash) {
 
 TEST(WeightSnapshot, RoundTripAndAnyFlippedByteIsFound) {
   const WeightSnapshot snapshot =
-      test::random_snapshot(5, {.aggregate_rank = 8,
-                                .place_hidden = 8,
-                                .step = {.width = 8, .rounds = 1, .devices = 3, .pools = true}},
+      test::random_snapshot(5,
+                            {.aggregate_rank = 8,
+                             .place_hidden = 8,
+                             .step = {.width = 8, .rounds = 1, .devices = 3, .pools = true}},
                             2);
   const std::vector<std::byte> bytes = encode(snapshot);
   EXPECT_EQ(decode_weight_snapshot(bytes), snapshot);

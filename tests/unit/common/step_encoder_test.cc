@@ -59,7 +59,8 @@ class StepEncoderTest : public ::testing::TestWithParam<bool> {
   std::vector<OperationId> all_;
 };
 
-// What an episode has come to, step by step, is what an encoder finds that is told all of it at once.
+// What an episode has come to, step by step, is what an encoder finds that is told all of it at
+// once.
 TEST_P(StepEncoderTest, StepsComeToWhatAFreshStartDoes) {
   StepEncoder stepping(shape_, *graph_, levels_, false);
   StepEncoder taping(shape_, *graph_, levels_, true);
@@ -121,9 +122,8 @@ TEST(StepEncoderPools, TellAncestorsDescendantsAndOthersApart) {
   const HeadShape shape = shape_of(true, 0);
   WeightSnapshot snapshot = test::random_snapshot(6, shape, 7);
   // All operations alike, so that only the pool that a placed one falls into makes a difference.
-  for (std::vector<float>* table :
-       {&snapshot.tables[0].step_input, &snapshot.tables[0].step_place,
-        &snapshot.tables[0].place_rows}) {
+  for (std::vector<float>* table : {&snapshot.tables[0].step_input, &snapshot.tables[0].step_place,
+                                    &snapshot.tables[0].place_rows}) {
     const std::size_t width = table->size() / 6;
     for (std::size_t i = width; i < table->size(); ++i) (*table)[i] = (*table)[i - width];
   }
@@ -172,8 +172,9 @@ class StepGradientTest : public StepEncoderTest {
       View down{below.tables[0], below.weights};
       access(up)[i] += kStep;
       access(down)[i] -= kStep;
-      const double difference = (loss(above, sink) - loss(below, sink)) /
-                                (static_cast<double>(access(up)[i]) - static_cast<double>(access(down)[i]));
+      const double difference =
+          (loss(above, sink) - loss(below, sink)) /
+          (static_cast<double>(access(up)[i]) - static_cast<double>(access(down)[i]));
       EXPECT_NEAR(gradient[i], difference, 0.03 + 0.03 * std::abs(difference)) << i;
       if (std::abs(difference) > 0.1) ++nonzero;
     }
@@ -184,19 +185,26 @@ class StepGradientTest : public StepEncoderTest {
     select_ = select;
     term_ = term;
     // Played with other weights, so that importance ratios differ from 1.
-    trajectory_ = test::sample_episode(*costs_, test::random_snapshot(kOperations, shape_, 8), 9,
-                                       select, GetParam() ? PlacePolicy::kPooled
-                                                          : PlacePolicy::kLearned);
+    trajectory_ =
+        test::sample_episode(*costs_, test::random_snapshot(kOperations, shape_, 8), 9, select,
+                             GetParam() ? PlacePolicy::kPooled : PlacePolicy::kLearned);
     HeadGradients gradients;
     loss(snapshot_, gradients);
-    compare(gradients, 13, [](auto& s) -> auto& { return s.weights.step; });
-    compare(gradients, 5, [](auto& s) -> auto& { return s.tables.step_input; });
-    compare(gradients, 5, [](auto& s) -> auto& { return s.tables.place_rows; });
+    compare(
+        gradients, 13, [](auto& s) -> auto& { return s.weights.step; });
+    compare(
+        gradients, 5, [](auto& s) -> auto& { return s.tables.step_input; });
+    compare(
+        gradients, 5, [](auto& s) -> auto& { return s.tables.place_rows; });
     if (select == SelectPolicy::kLearned) {
-      compare(gradients, 5, [](auto& s) -> auto& { return s.tables.step_select; });
-      compare(gradients, 1, [](auto& s) -> auto& { return s.tables.select_scores; });
+      compare(
+          gradients, 5, [](auto& s) -> auto& { return s.tables.step_select; });
+      compare(
+          gradients, 1, [](auto& s) -> auto& { return s.tables.select_scores; });
     }
-    if (GetParam()) compare(gradients, 5, [](auto& s) -> auto& { return s.tables.step_place; });
+    if (GetParam())
+      compare(
+          gradients, 5, [](auto& s) -> auto& { return s.tables.step_place; });
   }
 
   SelectPolicy select_ = SelectPolicy::kLearned;
@@ -205,8 +213,8 @@ class StepGradientTest : public StepEncoderTest {
 };
 
 TEST_P(StepGradientTest, PolicyGradientMatchesFiniteDifferences) {
-  check(SelectPolicy::kLearned, {.kind = LossKind::kPolicyGradient, .advantage = 1.3F,
-                                 .entropy_weight = 0.7F});
+  check(SelectPolicy::kLearned,
+        {.kind = LossKind::kPolicyGradient, .advantage = 1.3F, .entropy_weight = 0.7F});
 }
 
 TEST_P(StepGradientTest, AFixedOrderMatchesFiniteDifferences) {

@@ -1,6 +1,6 @@
-// Messages passed at each step once more, as LibTorch operations over the whole graph in every step:
-// plain C++, which only follows what has changed, agrees on every log-probability and, through the
-// tables and weights that the network hands out, on the gradient of every parameter.
+// Messages passed at each step once more, as LibTorch operations over the whole graph in every
+// step: plain C++, which only follows what has changed, agrees on every log-probability and,
+// through the tables and weights that the network hands out, on the gradient of every parameter.
 #include <map>
 #include <set>
 
@@ -162,8 +162,7 @@ class StepParityTest : public ::testing::TestWithParam<bool> {
           const torch::Tensor joined = torch::cat(
               {h[c.value()], mean_of(h, path(levels_.critical_successor, c)),
                mean_of(h, path(levels_.critical_predecessor, c)), tensors_->node[c.value()]});
-          const torch::Tensor deep =
-              torch::relu(linear("select_hidden", joined.unsqueeze(0)));
+          const torch::Tensor deep = torch::relu(linear("select_hidden", joined.unsqueeze(0)));
           scores.push_back(linear("select_score", deep).squeeze() + p["table_select_0"][c.value()]);
         }
         const torch::Tensor log = torch::log_softmax(torch::stack(scores), 0);
@@ -179,16 +178,15 @@ class StepParityTest : public ::testing::TestWithParam<bool> {
         scores = row.slice(0, 0, kDevices);
       } else {
         const auto parts = row.split_with_sizes({features, rank, hidden, rank, hidden});
-        const auto y = torch::tensor(std::vector<float>(episode.features().begin(),
-                                                        episode.features().end()))
-                           .view({kDevices, features});
+        const auto y =
+            torch::tensor(std::vector<float>(episode.features().begin(), episode.features().end()))
+                .view({kDevices, features});
         std::vector<torch::Tensor> all;
         for (std::int64_t d = 0; d < kDevices; ++d) {
           const auto at = static_cast<std::size_t>(d);
           all.push_back(parts[0].dot(y[d]) + parts[1].dot(a[at]) +
-                        p["hidden_to_score"].dot(
-                            torch::relu(parts[2] + ph[at] +
-                                        torch::matmul(y[d], p["feature_to_hidden"]))));
+                        p["hidden_to_score"].dot(torch::relu(
+                            parts[2] + ph[at] + torch::matmul(y[d], p["feature_to_hidden"]))));
         }
         scores = torch::stack(all);
         const auto at = static_cast<std::size_t>(device);
@@ -197,8 +195,8 @@ class StepParityTest : public ::testing::TestWithParam<bool> {
       }
       const torch::Tensor log = torch::log_softmax(scores, 0);
       EXPECT_NEAR(trajectory.place_log_probabilities[step], log[device].item<float>(), 2e-5);
-      spread_ = std::max(spread_, std::abs(trajectory.place_log_probabilities[step] -
-                                           std::log(1.0F / kDevices)));
+      spread_ = std::max(
+          spread_, std::abs(trajectory.place_log_probabilities[step] - std::log(1.0F / kDevices)));
       loss = loss - advantage * log[device] + entropy_weight * (log.exp() * log).sum();
       episode.place(trajectory.devices[step]);
       placement[v] = device;

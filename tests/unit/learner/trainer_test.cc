@@ -478,8 +478,8 @@ class PerStepTrainerTest : public TrainerTest, public ::testing::WithParamInterf
     const WeightSnapshot snapshot = trainer.snapshot(0, 0);
     std::vector<Trajectory> result;
     for (std::size_t i = 0; i < 20; ++i) {
-      result.push_back(test::sample_episode(*costs_, snapshot, first_episode + i,
-                                            GetParam().select, GetParam().place));
+      result.push_back(test::sample_episode(*costs_, snapshot, first_episode + i, GetParam().select,
+                                            GetParam().place));
     }
     return result;
   }
