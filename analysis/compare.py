@@ -8,8 +8,8 @@ A variant is NAME or NAME:key=value,key=value. Without --variant the ablations o
 the whole, SEL alone, PLC alone, both in one softmax, no imitation, imitation alone, no identity of shards, no message passing, messages at each step,
 all placements in one pass (as GDP), placements one by one in a fixed order (as Placeto), plain REINFORCE.
 Runs stand in OUTPUT/NAME-seedN and are not trained again when they are there already. Prints a table: mean and standard
-deviation over the seeds of the policy's best and greedy cost, of the refined cost where configured, beside HEFT and
-local search; results.json holds the numbers, curves.png the best cost against the episodes.
+deviation over the seeds of the mean cost that the policy began and ended with, of its best and greedy cost, of the refined
+cost where configured, beside HEFT and local search; results.json holds the numbers, curves.png the best cost against the episodes.
 Needs matplotlib and no display. Exit code 2: bad input, or a run failed.
 """
 
@@ -101,6 +101,7 @@ def collect(options):
                     "best": graph.get("policy_best_cost"),
                     "greedy": graph.get("policy_greedy_cost"),
                     "refined": graph.get("refined_cost"),
+                    **first_and_last(graph, rows, len(summary["graphs"])),
                     "heft": baselines.get("heft"),
                     "local-search": baselines.get("local-search"),
                     "seconds": summary["wall_seconds"],
@@ -112,6 +113,15 @@ def collect(options):
             curves.setdefault(name, []).append([(row["episodes"], row["best_ticks"] * scale) for row in rows])
             print(f"{name}, seed {seed}: done", file=sys.stderr, flush=True)
     return results, curves
+
+
+def first_and_last(graph, rows, graph_count):
+    """Mean cost of what the policy itself has played, in the first and in the last two updates. With several graphs a row's mean is of no single one."""
+    own = [row["makespan_mean_ticks"] for row in rows if row["stage"] != "imitation"]
+    if graph_count > 1 or not own or not graph["lower_bound_ticks"]:
+        return {"first": None, "last": None}
+    scale = graph["lower_bound_cost"] / graph["lower_bound_ticks"]
+    return {"first": statistics.fmean(own[:2]) * scale, "last": statistics.fmean(own[-2:]) * scale}
 
 
 def graph_scale(summary):
@@ -129,7 +139,7 @@ def mean_and_deviation(values):
 
 
 def print_table(results):
-    columns = ["best", "greedy", "refined", "heft", "local-search", "episodes", "seconds"]
+    columns = ["first", "last", "best", "greedy", "refined", "heft", "local-search", "episodes", "seconds"]
     for graph in next(iter(results.values())):
         print(f"\n{graph}")
         print(f"  {'variant':<18}" + "".join(f"{column:>24}" for column in columns))

@@ -451,6 +451,13 @@ class TrainingTest(doppler_run.RunTest):
                 summary = json.loads((self.path / f"compared/{name}-seed{seed}/summary.json").read_text())
                 best.append(summary["graphs"][0]["policy_best_cost"])
             self.assertEqual(results[name]["chain-mm"]["best"], best)
+            # What the policy itself began with: the mean of the first two updates behind imitation.
+            run_dir = self.path / f"compared/{name}-seed1"
+            own = [row["makespan_mean_ticks"] for row in self.rows(run_dir) if row["stage"] == "simulation"][:2]
+            graph = json.loads((run_dir / "summary.json").read_text())["graphs"][0]
+            per_tick = graph["policy_best_cost"] / graph["policy_best_ticks"]
+            first = results[name]["chain-mm"]["first"][0]
+            self.assertAlmostEqual(first / (per_tick * sum(own) / len(own)), 1, places=5)
         self.assertEqual(results["full"]["chain-mm"]["episodes"], results["sel-only"]["chain-mm"]["episodes"])
         self.assertTrue((self.path / "compared/curves.png").read_bytes().startswith(b"\x89PNG"))
         for text in ("sel-only", "+-", "1300.07"):  # HEFT
