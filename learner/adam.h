@@ -10,6 +10,8 @@
 
 #include <torch/torch.h>
 
+#include "learner/checkpoint.h"
+
 namespace doppler {
 
 struct AdamSlot {
@@ -26,10 +28,16 @@ class Adam {
   // Uses the gradient that each parameter holds; one without is left alone.
   void step(double learning_rate);
 
-  std::vector<AdamSlot>& slots() { return slots_; }
+  // Scales all gradients down to a norm of `limit` (0: any) and returns what it was before.
+  double limit_gradient(double limit);
+
+  // Of the optimizer, without the parameters.
+  std::vector<NamedTensor> state() const;
+  // Throws FormatError naming the first tensor whose name or shape differs; nothing is changed
+  // then.
+  void restore(const std::vector<NamedTensor>& parameters, const std::vector<NamedTensor>& state);
+
   const std::vector<AdamSlot>& slots() const { return slots_; }
-  std::int64_t step_count() const { return step_count_; }
-  void set_step_count(std::int64_t count) { step_count_ = count; }
 
  private:
   std::vector<AdamSlot> slots_;

@@ -14,6 +14,7 @@
 #include "common/head_gradient.h"
 #include "common/symmetry.h"
 #include "learner/adam.h"
+#include "learner/named_tensors.h"
 #include "learner/policy_network.h"
 
 // Where LibTorch multiplies through OpenBLAS; null with another BLAS.
@@ -22,24 +23,9 @@ extern "C" __attribute__((weak)) void openblas_set_num_threads(int count);
 namespace doppler {
 namespace {
 
-constexpr double kBeta1 = 0.9;
-constexpr double kBeta2 = 0.999;
-constexpr double kEpsilon = 1e-8;
-
 // Gradients are summed within chunks of this many trajectories and then over chunks in order, so
 // that the sum does not depend on how many threads there are.
 constexpr std::size_t kChunkTrajectories = 8;
-
-// Empty for a tensor that the model does not have.
-std::vector<float> to_vector(const torch::Tensor& tensor) {
-  if (!tensor.defined()) return {};
-  const torch::Tensor flat = tensor.detach().contiguous().view({-1});
-  return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
-}
-
-torch::Tensor from_vector(const std::vector<float>& values, torch::IntArrayRef shape) {
-  return torch::from_blob(const_cast<float*>(values.data()), shape).clone();
-}
 
 HeadTables to_tables(const HeadTensors& tensors) {
   return {.select_scores = to_vector(tensors.select_scores),
@@ -55,86 +41,10 @@ HeadWeights to_weights(PolicyNetwork& network, const torch::Tensor& step) {
           .step = to_vector(step)};
 }
 
-NamedTensor to_named(const std::string& name, const torch::Tensor& tensor) {
-  return {name, tensor.sizes().vec(), to_vector(tensor)};
-}
-
 GraphFeatures features_of(const TrainingGraph& graph, const ModelConfig& model) {
   return compute_graph_features(*graph.costs, *graph.levels, symmetry_classes(graph.costs->graph()),
                                 model.identity_features);
 }
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
-  }
-  return text + "]";
-}
-
-const NamedTensor* find(const std::vector<NamedTensor>& tensors, const std::string& name) {
-  for (const NamedTensor& tensor : tensors) {
-    if (tensor.name == name) return &tensor;
-  }
-  return nullptr;
-}
-
-// Checks before it changes anything.
-void check_fits(const std::string& name, const torch::Tensor& into, const NamedTensor* from) {
-  if (from == nullptr) {
-    throw FormatError("the checkpoint has no tensor \"" + name +
-                      "\"; it was written with another model configuration");
-  }
-  if (from->shape != into.sizes().vec()) {
-    throw FormatError("tensor \"" + name + "\" is " + shape_text(from->shape) +
-                      " in the checkpoint and " + shape_text(into.sizes().vec()) +
-                      " in this model; use the configuration that the checkpoint was written with");
-  }
-}
-
-void copy_into(torch::Tensor into, const NamedTensor& from) {
-  torch::NoGradGuard no_grad;
-  into.copy_(from_vector(from.values, from.shape));
-}
-
-}  // namespace
-
-void Adam::add(std::string name, torch::Tensor parameter, double learning_rate_factor) {
-  AdamSlot slot;
-  slot.name = std::move(name);
-  slot.mean = torch::zeros_like(parameter).detach();
-  slot.variance = torch::zeros_like(parameter).detach();
-  slot.parameter = std::move(parameter);
-  slot.learning_rate_factor = learning_rate_factor;
-  slots_.push_back(std::move(slot));
-}
-
-void Adam::step(double learning_rate) {
-  torch::NoGradGuard no_grad;
-  ++step_count_;
-  const auto count = static_cast<double>(step_count_);
-  const double mean_correction = 1.0 - std::pow(kBeta1, count);
-  const double variance_correction = 1.0 - std::pow(kBeta2, count);
-  for (AdamSlot& slot : slots_) {
-    if (!slot.parameter.grad().defined()) continue;
-    const auto rate =
-        static_cast<float>(learning_rate * slot.learning_rate_factor / mean_correction);
-    const auto per_correction = static_cast<float>(1.0 / variance_correction);
-    const torch::Tensor gradient = slot.parameter.grad().contiguous();
-    const float* g = gradient.data_ptr<float>();
-    float* m = slot.mean.data_ptr<float>();
-    float* v = slot.variance.data_ptr<float>();
-    float* p = slot.parameter.data_ptr<float>();
-    const std::int64_t size = slot.parameter.numel();
-    for (std::int64_t i = 0; i < size; ++i) {
-      m[i] = static_cast<float>(kBeta1) * m[i] + static_cast<float>(1.0 - kBeta1) * g[i];
-      v[i] = static_cast<float>(kBeta2) * v[i] + static_cast<float>(1.0 - kBeta2) * g[i] * g[i];
-      p[i] -= rate * m[i] / (std::sqrt(v[i] * per_correction) + static_cast<float>(kEpsilon));
-    }
-  }
-}
-
-namespace {
 
 // Adds up what replays found, towards the statistics of an update.
 class ReplaySum {
@@ -182,7 +92,6 @@ struct Trainer::Impl {
   std::vector<HeadTensors> encode();
   void backward(const std::vector<HeadTensors>& heads);
   void backward_graph(const HeadTensors& heads, const HeadTables& gradients) const;
-  double limit_gradient();
   UpdateStatistics statistics_of(const std::vector<Trajectory>& batch,
                                  const UpdateSettings& settings, std::vector<bool>& invalid) const;
   UpdateStatistics sum_groups(const std::vector<Trajectory>& batch,
@@ -457,29 +366,10 @@ UpdateStatistics Trainer::Impl::sum_groups(const std::vector<Trajectory>& batch,
 void Trainer::Impl::step(const std::vector<HeadTensors>& heads, const UpdateSettings& settings,
                          UpdateStatistics& statistics) {
   backward(heads);
-  statistics.gradient_norm = limit_gradient();
+  statistics.gradient_norm = adam.limit_gradient(learner.gradient_norm_limit);
   // One step on a gradient that is not finite would spoil the weights for good.
   statistics.skipped = !std::isfinite(statistics.gradient_norm);
   if (!statistics.skipped) adam.step(settings.learning_rate);
-}
-
-// Returns the norm of the whole gradient before it was scaled down.
-double Trainer::Impl::limit_gradient() {
-  double square_sum = 0;
-  for (const AdamSlot& slot : adam.slots()) {
-    if (!slot.parameter.grad().defined()) continue;
-    const double norm = slot.parameter.grad().norm().item<double>();
-    square_sum += norm * norm;
-  }
-  const double norm = std::sqrt(square_sum);
-  const double limit = learner.gradient_norm_limit;
-  if (limit > 0 && norm > limit) {
-    torch::NoGradGuard no_grad;
-    for (AdamSlot& slot : adam.slots()) {
-      if (slot.parameter.grad().defined()) slot.parameter.mutable_grad().mul_(limit / norm);
-    }
-  }
-  return norm;
 }
 
 Trainer::Trainer(const ModelConfig& model, const LearnerConfig& learner, Teacher teacher,
@@ -558,43 +448,12 @@ std::vector<NamedTensor> Trainer::parameters() const {
 }
 
 std::vector<NamedTensor> Trainer::optimizer_state() const {
-  std::vector<NamedTensor> result;
-  for (const AdamSlot& slot : impl_->adam.slots()) {
-    result.push_back(to_named(slot.name + "/exp_avg", slot.mean));
-    result.push_back(to_named(slot.name + "/exp_avg_sq", slot.variance));
-  }
-  // As two floats, each exact: a float alone counts to 2^24.
-  const std::int64_t steps = impl_->adam.step_count();
-  result.push_back(
-      {"step", {2}, {static_cast<float>(steps / 1000000), static_cast<float>(steps % 1000000)}});
-  return result;
+  return impl_->adam.state();
 }
 
 void Trainer::restore(const std::vector<NamedTensor>& parameters,
                       const std::vector<NamedTensor>& optimizer_state) {
-  Adam& adam = impl_->adam;
-  for (const AdamSlot& slot : adam.slots()) {
-    check_fits(slot.name, slot.parameter, find(parameters, slot.name));
-    check_fits(slot.name, slot.mean, find(optimizer_state, slot.name + "/exp_avg"));
-    check_fits(slot.name, slot.variance, find(optimizer_state, slot.name + "/exp_avg_sq"));
-  }
-  const NamedTensor* step = find(optimizer_state, "step");
-  check_fits("step", torch::zeros({2}), step);
-  for (const NamedTensor& tensor : parameters) {
-    const bool known = std::any_of(adam.slots().begin(), adam.slots().end(),
-                                   [&](const AdamSlot& slot) { return slot.name == tensor.name; });
-    if (!known) {
-      throw FormatError("the checkpoint has a tensor \"" + tensor.name +
-                        "\" that this model has not; it was written with another configuration");
-    }
-  }
-  for (AdamSlot& slot : adam.slots()) {
-    copy_into(slot.parameter, *find(parameters, slot.name));
-    copy_into(slot.mean, *find(optimizer_state, slot.name + "/exp_avg"));
-    copy_into(slot.variance, *find(optimizer_state, slot.name + "/exp_avg_sq"));
-  }
-  adam.set_step_count(static_cast<std::int64_t>(step->values[0]) * 1000000 +
-                      static_cast<std::int64_t>(step->values[1]));
+  impl_->adam.restore(parameters, optimizer_state);
 }
 
 void Trainer::adopt(const Checkpoint& checkpoint) {
