@@ -29,7 +29,7 @@ void SynchronousBatches::open(std::uint64_t update, double elapsed_seconds) {
     if (setup_.learner.gradients == GradientSource::kWorkers) {
       order.gradient = {.episode_weight = 1.0F / static_cast<float>(setup_.learner.batch_episodes),
                         .entropy_weight = static_cast<float>(point->entropy_weight),
-                        .transfer_weight = static_cast<float>(point->transfer_weight),
+                        .transfer_weight = point->transfer_weight,
                         .clip_ratio = static_cast<float>(setup_.learner.clip_ratio),
                         .teacher = setup_.teacher};
     }

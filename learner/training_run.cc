@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "common/reference_cost.h"
+#include "learner/demonstrations.h"
 
 namespace doppler {
 namespace {
@@ -153,10 +154,7 @@ RunOutcome TrainingRun::run(TicketDesk& desk) {
       header.graphs.push_back(
           {graph.state.name, graph.state.content_hash, graph.state.operation_count});
     }
-    ArchiveOptions options;
-    options.segment_rows = config_.archive.segment_rows;
-    archive_ = std::make_unique<TrajectoryArchive>(folder_->path(), header, options);
-    if (!archive_->locking_note().empty()) log_warning("{}", archive_->locking_note());
+    episode_log_ = std::make_unique<EpisodeLog>(folder_->path(), header, config_.archive);
   }
   for (const auto& [version, bytes] : versions_) surroundings_.publish(version, bytes);
   if (update_ == 0) save_checkpoint();  // whenever the run is killed, there is one to resume from
@@ -169,7 +167,8 @@ RunOutcome TrainingRun::run(TicketDesk& desk) {
     surroundings_.tend();
     for (const std::string& event : desk.take_events()) log_warning("{}", event);
     auto ready = batches_->take(update_);
-    log_stale();  // before a checkpoint that counts them
+    auto stale = batches_->take_stale();  // before a checkpoint that counts them
+    if (episode_log_) episode_log_->add_stale(std::move(stale));
     if (ready) train(std::move(*ready));
     if (surroundings_.stop_requested()) {
       outcome = RunOutcome::kStoppedEarly;
@@ -191,12 +190,9 @@ void TrainingRun::close_files() {
   save_checkpoint();
   if (checkpoint_failed_) losses_.emplace_back("the last checkpoint could not be written");
   folder_->flush_metrics();
-  if (archive_ && !archive_->close()) {
-    archive_failed_ = true;
-    log_warning("the trajectory archive could not be completed: {}",
-                archive_->take_alarm().value_or("unknown reason"));
+  if (episode_log_ && !episode_log_->close()) {
+    losses_.emplace_back("the trajectory archive is not complete");
   }
-  if (archive_failed_) losses_.emplace_back("the trajectory archive is not complete");
 }
 
 void TrainingRun::publish_current() {
@@ -267,7 +263,10 @@ void TrainingRun::train(ReadyBatch ready) {
     if (consider(batch[i].graph, batch[i], found_by)) improvements.insert(batch[i].episode);
   }
   report_progress(point, write_metrics(statistics, point, batch, std::move(lags)));
-  log_trajectories(std::move(closed), std::move(batch), invalid, improvements);
+  if (episode_log_) {
+    episode_log_->add_batch(std::move(batch), invalid, improvements, elapsed_seconds());
+    episode_log_->add_evaluated(std::move(closed));
+  }
   write_best(false);
   const auto every = static_cast<std::uint64_t>(config_.checkpoint.every_updates);
   const double period = config_.checkpoint.every_seconds;
@@ -277,23 +276,11 @@ void TrainingRun::train(ReadyBatch ready) {
   }
 }
 
-// The best placement of each graph, for self-imitation. Of the state that a checkpoint holds, so
-// that a resumed run learns the same.
 std::vector<Trajectory> TrainingRun::best_trajectories() const {
   std::vector<Trajectory> result;
   for (std::size_t g = 0; g < graphs_.size(); ++g) {
-    const GraphState& state = graphs_[g].state;
-    const BestPlacement& best =
-        stage_ == Stage::kReal && !state.measured.order.empty() ? state.measured : state.best;
-    if (best.order.empty()) continue;
-    Trajectory& trajectory = result.emplace_back();
-    trajectory.graph = static_cast<std::uint32_t>(g);
-    trajectory.operations = best.order;
-    for (OperationId operation : best.order) {
-      trajectory.devices.push_back(best.assignment[operation]);
-    }
-    trajectory.select_log_probabilities.assign(best.order.size(), 0.0F);
-    trajectory.place_log_probabilities.assign(best.order.size(), 0.0F);
+    auto best = demonstration(graphs_[g].state, static_cast<std::uint32_t>(g), stage_);
+    if (best) result.push_back(std::move(*best));
   }
   return result;
 }
@@ -335,15 +322,6 @@ std::vector<std::uint64_t> TrainingRun::lags_of(const std::vector<Trajectory>& b
   return lags;
 }
 
-void TrainingRun::log_stale() {
-  for (ClosedTicket& ticket : batches_->take_stale()) {
-    if (!archive_) continue;
-    for (Trajectory& trajectory : ticket.trajectories) {
-      archive_->append(std::move(trajectory), TrajectoryStatus::kDroppedStale, false);
-    }
-  }
-}
-
 void TrainingRun::note_results(const std::vector<ClosedTicket>& closed) {
   std::fill(fresh_greedy_.begin(), fresh_greedy_.end(), std::nullopt);
   for (const ClosedTicket& ticket : closed) {
@@ -380,34 +358,6 @@ bool TrainingRun::consider(std::uint32_t graph, const Trajectory& trajectory,
   best_dirty_[graph] = true;
   best_since_checkpoint_ = true;
   return true;
-}
-
-void TrainingRun::log_trajectories(std::vector<ClosedTicket> closed, std::vector<Trajectory> batch,
-                                   const std::vector<bool>& invalid,
-                                   const std::set<std::uint64_t>& improvements) {
-  if (!archive_) return;
-  const double rate = config_.archive.decisions_per_second;
-  const double now = elapsed_seconds();
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    bool with_decisions = rate < 0 || improvements.contains(batch[i].episode);
-    if (rate > 0 && now - last_decisions_seconds_ >= 1.0 / rate) {
-      with_decisions = true;
-      // Credit that was not used is not saved up beyond one second's worth.
-      last_decisions_seconds_ = std::max(last_decisions_seconds_ + 1.0 / rate, now - 1.0);
-    }
-    archive_->append(std::move(batch[i]),
-                     invalid[i] ? TrajectoryStatus::kDroppedInvalid : TrajectoryStatus::kTrained,
-                     with_decisions);
-  }
-  for (ClosedTicket& ticket : closed) {
-    for (Trajectory& trajectory : ticket.trajectories) {
-      archive_->append(std::move(trajectory), TrajectoryStatus::kEvaluated, true);
-    }
-  }
-  if (const auto alarm = archive_->take_alarm()) {
-    archive_failed_ = true;
-    log_error("{}", *alarm);
-  }
 }
 
 MetricsRow TrainingRun::write_metrics(const UpdateStatistics& statistics, const StagePoint& point,
@@ -560,8 +510,8 @@ Checkpoint TrainingRun::make_checkpoint() const {
     checkpoint.recent_versions.push_back({version, bytes});
   }
   for (const RunGraph& graph : graphs_) checkpoint.graphs.push_back(graph.state);
-  if (archive_) {
-    const ArchivePosition position = archive_->position();
+  if (episode_log_) {
+    const ArchivePosition position = episode_log_->position();
     checkpoint.archive_segment = position.segment;
     checkpoint.archive_rows = position.rows;
   }
@@ -571,7 +521,7 @@ Checkpoint TrainingRun::make_checkpoint() const {
 void TrainingRun::save_checkpoint() {
   // Every episode that the checkpoint counts as trained is in the log before the checkpoint is: a
   // resumed run does not play it again.
-  if (archive_) archive_->flush();
+  if (episode_log_) episode_log_->flush();
   folder_->flush_metrics();
   try {
     checkpoints_.save(make_checkpoint(), best_since_checkpoint_);
@@ -608,7 +558,7 @@ void TrainingRun::finish(TicketDesk& desk) {
   }
   std::vector<ClosedTicket> closed = book_.close(order.batch);
   note_results(closed);
-  log_trajectories(std::move(closed), {}, {}, {});
+  if (episode_log_) episode_log_->add_evaluated(std::move(closed));
 }
 
 // This node's are known at once; those of other hosts when the restarted worker says hello.

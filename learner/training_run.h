@@ -23,6 +23,7 @@
 #include "common/weight_snapshot.h"
 #include "learner/batch_source.h"
 #include "learner/checkpoint_store.h"
+#include "learner/episode_log.h"
 #include "learner/measured_comparison.h"
 #include "learner/refinement.h"
 #include "learner/run_folder.h"
@@ -31,7 +32,6 @@
 #include "learner/ticket_book.h"
 #include "learner/ticket_desk.h"
 #include "learner/trainer.h"
-#include "learner/trajectory_archive.h"
 
 namespace doppler {
 
@@ -106,12 +106,8 @@ class TrainingRun {
   double error_of_a_sample(const Trajectory& trajectory);
   void note_skipped(bool skipped, std::uint64_t update);
   std::vector<std::uint64_t> lags_of(const std::vector<Trajectory>& batch) const;
-  void log_stale();
   void note_results(const std::vector<ClosedTicket>& closed);
   bool consider(std::uint32_t graph, const Trajectory& trajectory, const char* found_by);
-  void log_trajectories(std::vector<ClosedTicket> closed, std::vector<Trajectory> batch,
-                        const std::vector<bool>& invalid,
-                        const std::set<std::uint64_t>& improvements);
   MetricsRow write_metrics(const UpdateStatistics& statistics, const StagePoint& point,
                            const std::vector<Trajectory>& batch, std::vector<std::uint64_t> lags);
   void write_best(bool force);
@@ -141,7 +137,7 @@ class TrainingRun {
   std::unique_ptr<BatchSource> batches_;
   Trainer trainer_;
   CheckpointStore checkpoints_;
-  std::unique_ptr<TrajectoryArchive> archive_;
+  std::unique_ptr<EpisodeLog> episode_log_;  // none: the archive is off
 
   std::uint32_t lineage_ = 0;
   std::pair<std::uint64_t, std::uint64_t> resumed_position_;  // in the log: segment, row
@@ -158,7 +154,6 @@ class TrainingRun {
   double last_best_write_seconds_ = -1e9;
   double last_progress_seconds_ = -1e9;
   std::size_t progress_count_ = 0;
-  double last_decisions_seconds_ = -1e9;
   double rate_seconds_ = 0;  // start of the window in which the rate is measured
   std::uint64_t rate_episodes_ = 0;
   double episodes_per_second_ = 0;
@@ -168,7 +163,6 @@ class TrainingRun {
   std::vector<std::optional<MeasuredComparison>> comparisons_;  // [graphs]
   bool best_since_checkpoint_ = false;
   bool checkpoint_failed_ = false;  // the newest attempt
-  bool archive_failed_ = false;
   std::vector<std::string> losses_;
   const TicketDesk* desk_ = nullptr;  // while the run goes on
   double last_hosts_seconds_ = -1e9;  // when they were last told of in the metrics
