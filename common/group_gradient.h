@@ -18,7 +18,7 @@ namespace doppler {
 struct GradientOrder {
   float episode_weight = 1;  // of one episode's loss in the update
   float entropy_weight = 0;
-  float transfer_weight = 0;  // in the energy that advantages are of (energy.h)
+  double transfer_weight = 0;  // in the energy that advantages are of (energy.h)
   float clip_ratio = 0;
   Teacher teacher = Teacher::kCriticalPath;  // whom the imitation stage imitates
   bool operator==(const GradientOrder&) const = default;

@@ -317,7 +317,7 @@ std::optional<Ticket> decode_ticket(std::span<const std::byte> bytes) {
     GradientOrder& order = message.gradient.emplace();
     order.episode_weight = reader->get<float>();
     order.entropy_weight = reader->get<float>();
-    order.transfer_weight = reader->get<float>();
+    order.transfer_weight = reader->get<double>();
     order.clip_ratio = reader->get<float>();
     if (!get_enum(*reader, Teacher::kBest, order.teacher)) return std::nullopt;
   }
