@@ -6,7 +6,7 @@
 
 A variant is NAME or NAME:key=value,key=value. Without --variant the ablations of the policies are compared:
 the whole, SEL alone, PLC alone, both in one softmax, no imitation, imitation alone, no identity of shards, no message passing, messages at each step,
-all placements in one pass (as GDP), placements one by one in a fixed order (as Placeto), plain REINFORCE.
+all placements in one pass (as GDP), placements one by one in a fixed order (as Placeto), energies without transfers, plain REINFORCE.
 Runs stand in OUTPUT/NAME-seedN and are not trained again when they are there already. Prints a table: mean and standard
 deviation over the seeds of the mean cost that the policy began and ended with, of its best and greedy cost, of the refined
 cost where configured, beside HEFT and local search; results.json holds the numbers, curves.png the best cost against the episodes.
@@ -39,6 +39,7 @@ ABLATIONS = [
     "gdp:model.place=one-pass,model.select=critical-path,model.operation_table=false,learner.encoder_learning_rate_factor=1",
     "placeto:model.select=topological,model.place=pooled,model.encode=per-step,model.operation_table=false,"
     "learner.encoder_learning_rate_factor=1",
+    "no-transfers:stages.simulation.transfer_weight_start=0",
     "reinforce:learner.clip_ratio=0,learner.pipeline_depth=0",
 ]
 
