@@ -1,5 +1,6 @@
 // StepEncoder in reverse.
 #include <algorithm>
+#include <span>
 
 #include "common/check.h"
 #include "common/dense_rows.h"
@@ -7,6 +8,24 @@
 #include "common/step_encoder.h"
 
 namespace doppler {
+namespace {
+
+// Side by side into `joined`, for each part the mean of the rows of `values` that the next
+// counts[part] of `versions` name.
+template <typename Version>
+void join_means(std::span<const std::size_t> counts, const Version* versions, const float* values,
+                std::size_t width, float* joined) {
+  for (std::size_t count : counts) {
+    std::fill(joined, joined + width, 0.0F);
+    for (std::size_t i = 0; i < count; ++i, ++versions) {
+      add_scaled(joined, values + static_cast<std::size_t>(*versions) * width,
+                 1.0F / static_cast<float>(count), width);
+    }
+    joined += width;
+  }
+}
+
+}  // namespace
 
 // `count` versions from readout_versions_[at] on share a gradient equally.
 void StepEncoder::scatter_mean(const float* gradient, std::size_t count, std::size_t& at) {
@@ -38,19 +57,10 @@ void StepEncoder::backward_scores(std::span<const float> score_gradients,
     const std::size_t counts[] = {1, select_groups_[0].of(o).size(),
                                   select_groups_[1].of(o).size()};
     std::size_t at = scores_[k].first_version;
-    for (std::size_t part = 0; part < 3; ++part) {
-      float* mean = joined_.data() + part * width_;
-      std::fill(mean, mean + width_, 0.0F);
-      for (std::size_t i = 0; i < counts[part]; ++i, ++at) {
-        add_scaled(mean,
-                   norm.value.data() + static_cast<std::size_t>(readout_versions_[at]) * width_,
-                   1.0F / static_cast<float>(counts[part]), width_);
-      }
-    }
+    join_means(counts, readout_versions_.data() + at, norm.value.data(), width_, joined_.data());
     reverse_product(joined_.data(), 3 * width_, transposed_.data() + shape_.step.select_at(),
                     width_, hidden_.data(), joined_gradient_.data(),
                     into + shape_.step.select_at());
-    at = scores_[k].first_version;
     for (std::size_t part = 0; part < 3; ++part) {
       scatter_mean(joined_gradient_.data() + part * width_, counts[part], at);
     }
@@ -75,18 +85,9 @@ void StepEncoder::backward_rows(HeadGradients& gradients) {
     add_row(gradients.tables.step_place.data() + o * width_, hidden_.data(), width_);
     const std::size_t counts[] = {1, place_groups_[0].of(o).size(), place_groups_[1].of(o).size(),
                                   place_groups_[2].of(o).size()};
-    for (std::size_t part = 0; part < 4; ++part) {
-      float* mean = joined_.data() + part * width_;
-      std::fill(mean, mean + width_, 0.0F);
-      for (std::size_t i = 0; i < counts[part]; ++i, ++at) {
-        add_scaled(mean,
-                   norm.value.data() + static_cast<std::size_t>(readout_versions_[at]) * width_,
-                   1.0F / static_cast<float>(counts[part]), width_);
-      }
-    }
+    join_means(counts, readout_versions_.data() + at, norm.value.data(), width_, joined_.data());
     reverse_product(joined_.data(), 4 * width_, transposed_.data() + shape_.step.pool_at(), width_,
                     hidden_.data(), joined_gradient_.data(), into + shape_.step.pool_at());
-    at = rows_[k].first_version;
     for (std::size_t part = 0; part < 4; ++part) {
       scatter_mean(joined_gradient_.data() + part * width_, counts[part], at);
     }
