@@ -30,6 +30,10 @@ void play_episode(std::uint64_t seed, Episode& episode, NodePolicy& node_policy,
     assignment[trajectory.operations[i]] = trajectory.devices[i];
   }
   trajectory.makespan = executor.run(assignment, trajectory.operations);
+  const MeasuredTime measured = executor.measured().value_or(MeasuredTime{});
+  trajectory.measured_seconds = measured.seconds;
+  trajectory.repeats = measured.repeats;
+  trajectory.spread_seconds = measured.spread_seconds;
 }
 
 }  // namespace doppler

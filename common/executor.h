@@ -4,6 +4,7 @@
 #define DOPPLER_COMMON_EXECUTOR_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -68,6 +69,14 @@ struct Execution {
   bool feasible = true;                  // false: memory is enforced and was not enough
 };
 
+// What a measured cost rests on.
+struct MeasuredTime {
+  double seconds = 0;         // the median of the runs that count
+  std::uint32_t repeats = 0;  // how many do
+  double spread_seconds = 0;  // standard deviation of one run, estimated; 0 of a single one
+  bool operator==(const MeasuredTime&) const = default;
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -84,6 +93,9 @@ class Executor {
 
   // Whether the last run could be carried out as it is; an infeasible one is never kept as best.
   virtual bool feasible() const { return true; }
+
+  // Of the last run, where it was carried out for real and to its end.
+  virtual std::optional<MeasuredTime> measured() const { return std::nullopt; }
 };
 
 }  // namespace doppler

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "common/advantages.h"
 #include "common/check.h"
 #include "common/energy.h"
 
@@ -25,27 +26,6 @@ bool all_finite(const std::vector<float>& values) {
 
 }  // namespace
 
-std::vector<float> normalised_advantages(std::span<const SimTime> energies) {
-  std::vector<float> advantages(energies.size(), 0.0F);
-  const auto count = static_cast<double>(energies.size());
-  double sum = 0;
-  for (SimTime energy : energies) sum += static_cast<double>(energy.ticks());
-  const double mean = sum / count;
-  double square_sum = 0;
-  for (SimTime energy : energies) {
-    const double difference = static_cast<double>(energy.ticks()) - mean;
-    square_sum += difference * difference;
-  }
-  // Where all are equal there is nothing to divide by either.
-  const double deviation = std::sqrt(square_sum / count);
-  if (energies.empty() || deviation <= 1e-9 * mean) return advantages;
-  for (std::size_t i = 0; i < energies.size(); ++i) {
-    advantages[i] =
-        static_cast<float>((mean - static_cast<double>(energies[i].ticks())) / deviation);
-  }
-  return advantages;
-}
-
 GroupGradient group_gradient(std::span<const Trajectory> trajectories,
                              const WeightSnapshot& snapshot, const SelectHead& select_head,
                              const GradientOrder& order, HeadGradient& replay) {
@@ -54,10 +34,13 @@ GroupGradient group_gradient(std::span<const Trajectory> trajectories,
   GroupGradient result;
   result.sum.reset(snapshot.shape, tables.select_scores.size());
   std::vector<SimTime> energies;
+  std::vector<double> noise;
   for (const Trajectory& trajectory : trajectories) {
     energies.push_back(energy(replay.costs(), trajectory, order.transfer_weight));
+    noise.push_back(noise_variance(trajectory));
   }
-  const std::vector<float> advantages = normalised_advantages(energies);
+  std::vector<float> advantages = normalised_advantages(energies);
+  shrink_by_noise(energies, noise, advantages);
   LossTerm term;
   term.kind = trajectories.front().stage == Stage::kImitation ? LossKind::kImitation
                                                               : LossKind::kPolicyGradient;

@@ -30,10 +30,6 @@ struct GroupGradient {
   bool operator==(const GroupGradient&) const = default;
 };
 
-// (mean - energy) / standard deviation of each; all 0 where all are equal, since there is nothing
-// to learn then.
-std::vector<float> normalised_advantages(std::span<const SimTime> energies);
-
 // Of trajectories that replay (HeadGradient::replays) and were played with `snapshot`, all of one
 // graph and one stage. The same function, in the same order, as the learner's own.
 GroupGradient group_gradient(std::span<const Trajectory> trajectories,

@@ -35,9 +35,10 @@ struct Trajectory {
   std::uint32_t worker = 0;
   std::uint64_t seed = 0;
   SimTime makespan;
-  double measured_seconds = 0;  // stage kReal; 0 otherwise
-  std::uint32_t repeats = 0;    // measurements behind measured_seconds
-  double spread_seconds = 0;    // of those measurements
+  // Of an executor that measures, unless it failed (MeasuredTime); else 0.
+  double measured_seconds = 0;
+  std::uint32_t repeats = 0;
+  double spread_seconds = 0;
 
   // One entry a step, m = operation count entries in all, in the order of the decisions.
   std::vector<OperationId> operations;          // SEL's choices

@@ -1,5 +1,7 @@
 #include "common/trajectory_codec.h"
 
+#include <cmath>
+
 #include <cstdint>
 
 namespace doppler {
@@ -52,7 +54,8 @@ bool get_trajectory(ByteReader& reader, Trajectory& trajectory) {
   reader.get_array(trajectory.devices);
   reader.get_array(trajectory.select_log_probabilities);
   reader.get_array(trajectory.place_log_probabilities);
-  return reader.ok();
+  return reader.ok() && trajectory.measured_seconds >= 0 && trajectory.spread_seconds >= 0 &&
+         std::isfinite(trajectory.measured_seconds) && std::isfinite(trajectory.spread_seconds);
 }
 
 void put_group_gradient(const GroupGradient& gradient, ByteWriter& writer) {

@@ -40,6 +40,13 @@ Execution MeasuredExecutor::run_recorded(const Assignment& assignment,
   return record;
 }
 
+std::optional<MeasuredTime> MeasuredExecutor::measured() const {
+  if (!feasible()) return std::nullopt;
+  return MeasuredTime{.seconds = last_.seconds,
+                      .repeats = static_cast<std::uint32_t>(last_.samples.size() - last_.dropped),
+                      .spread_seconds = last_.spread_seconds};
+}
+
 SimTime MeasuredExecutor::cost(const Assignment& assignment, std::span<const OperationId> order) {
   switch (last_.status) {
     case MeasurementStatus::kDone:

@@ -9,6 +9,7 @@
 #define DOPPLER_GPUEXEC_MEASURED_EXECUTOR_H_
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "common/executor.h"
@@ -32,6 +33,8 @@ class MeasuredExecutor : public Executor {
   // failed, that of the simulation.
   Execution run_recorded(const Assignment& assignment, std::span<const OperationId> order) override;
   bool feasible() const override { return last_.status == MeasurementStatus::kDone; }
+
+  std::optional<MeasuredTime> measured() const override;
 
   // Of the last run: samples, interval, disturbance, why it failed.
   const Measurement& last_measurement() const { return last_; }

@@ -76,6 +76,7 @@ Measurement Measurer::measure_once(const Assignment& assignment, std::span<const
   result.dropped = result.samples.size() - kept.size();
   result.seconds = median(kept);
   result.interval = median_interval(kept);
+  result.spread_seconds = standard_deviation(kept);
   if (keep_record) {
     std::size_t best = 0;
     for (std::size_t i = 1; i < result.samples.size(); ++i) {

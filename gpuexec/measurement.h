@@ -46,6 +46,7 @@ struct Measurement {
   MedianInterval interval;      // seconds
   std::vector<double> samples;  // seconds, in the order of the runs, outliers included
   std::size_t dropped = 0;      // outliers
+  double spread_seconds = 0;    // standard deviation of the samples that stay
   bool disturbed = false;       // the control was slow around it, also the last time
   double control_ratio = 1;     // of the control's last median to its best
   int attempts = 1;

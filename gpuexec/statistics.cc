@@ -16,6 +16,15 @@ double median(std::span<const double> values) {
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+double standard_deviation(std::span<const double> values) {
+  if (values.size() < 2) return 0;
+  const auto n = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double square_sum = 0;
+  for (double value : values) square_sum += (value - mean) * (value - mean);
+  return std::sqrt(square_sum / (n - 1));
+}
+
 MedianInterval median_interval(std::span<const double> values, double wanted) {
   DP_CHECK(!values.empty());
   std::vector<double> sorted(values.begin(), values.end());

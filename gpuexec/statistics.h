@@ -11,6 +11,9 @@ namespace doppler {
 // The middle value, or the mean of the two. At least one value.
 double median(std::span<const double> values);
 
+// That of the distribution that independent `values` come from; 0 for fewer than two.
+double standard_deviation(std::span<const double> values);
+
 // An interval that holds the median of the distribution that independent `values` come from, with
 // probability `coverage` at least `wanted` where there are enough of them (6 for 0.95), else with
 // as much as they can give. The ends are two of the values: with n of them the median lies between

@@ -8,6 +8,7 @@
 
 #include <ATen/Parallel.h>
 
+#include "common/advantages.h"
 #include "common/check.h"
 #include "common/energy.h"
 #include "common/error.h"
@@ -153,6 +154,7 @@ void Trainer::Impl::normalise_advantages(const std::vector<Trajectory>& batch,
   advantages.assign(batch.size(), 0.0F);
   for (std::uint32_t g = 0; g < graphs.size(); ++g) {
     std::vector<SimTime> energies;
+    std::vector<double> noise;
     for (const Trajectory& trajectory : batch) {
       if (trajectory.graph != g) continue;
       // What a worker sends may be anything.
@@ -160,8 +162,10 @@ void Trainer::Impl::normalise_advantages(const std::vector<Trajectory>& batch,
           transfer_weight > 0 && workspace(thread_workspaces[0], g).replays(trajectory);
       energies.push_back(sound ? energy(*graphs[g].costs, trajectory, transfer_weight)
                                : trajectory.makespan);
+      noise.push_back(noise_variance(trajectory));
     }
-    const std::vector<float> normalised = normalised_advantages(energies);
+    std::vector<float> normalised = normalised_advantages(energies);
+    shrink_by_noise(energies, noise, normalised);
     std::size_t next = 0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (batch[i].graph == g) advantages[i] = normalised[next++];

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/advantages.h"
 #include "common/energy.h"
 #include "common/levels.h"
 #include "tests/support/random_graph.h"
@@ -44,21 +45,6 @@ class GroupGradientTest : public ::testing::Test {
   WeightSnapshot snapshot_;
   std::vector<Trajectory> group_;
 };
-
-// 2, 4, 6, 8: mean 5, variance (9 + 1 + 1 + 9) / 4 = 5; the shortest is the best.
-TEST(NormalisedAdvantages, AreDistancesBelowTheMeanInDeviations) {
-  const std::vector<SimTime> makespans = {SimTime(2), SimTime(4), SimTime(6), SimTime(8)};
-  const std::vector<float> advantages = normalised_advantages(makespans);
-  ASSERT_EQ(advantages.size(), 4U);
-  EXPECT_FLOAT_EQ(advantages[0], static_cast<float>(3 / std::sqrt(5.0)));
-  EXPECT_FLOAT_EQ(advantages[3], static_cast<float>(-3 / std::sqrt(5.0)));
-}
-
-TEST(NormalisedAdvantages, AreZeroWhereNothingIsBetter) {
-  const std::vector<SimTime> equal(3, SimTime(7));
-  EXPECT_EQ(normalised_advantages(equal), std::vector<float>(3, 0.0F));
-  EXPECT_TRUE(normalised_advantages({}).empty());
-}
 
 // Episode by episode, with the advantages of the group.
 TEST_F(GroupGradientTest, IsTheSumOverTheGroup) {

@@ -1,5 +1,6 @@
 #include "gpuexec/measurement.h"
 
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -43,6 +44,31 @@ TEST_F(MeasurementTest, IsTheMedianWithoutWarmUpAndOutliers) {
   EXPECT_NEAR(m.interval.high, 1.003, 1e-9);
   ASSERT_TRUE(m.record.has_value());
   EXPECT_NEAR(m.record->makespan.seconds(), 1.0015, 0.001);
+}
+
+// Of 1, 1.001, 1.002, 1.003: mean 1.0015, squares of the distances (2.25 + 0.25) x 2 = 5 millionths,
+// divided by 3.
+TEST_F(MeasurementTest, KnowsItsSpread) {
+  GraphRunner own = runner({9, 1, 1.001, 1.002, 1.003, 7});
+  Measurer measurer(own, {.warmup = 1, .repeats = 5, .control = false});
+  EXPECT_NEAR(measurer.measure(Assignment(1, DeviceId(0)), {}).spread_seconds,
+              std::sqrt(5e-6 / 3), 1e-8);
+}
+
+// The same through the executor, of the runs that count; of one that ran into the time-out nothing.
+TEST_F(MeasurementTest, TellsTheExecutorsUsersWhatItMeasured) {
+  MeasuredExecutor executor(
+      costs_, topology_, {},
+      std::make_unique<test::ScriptedBackend>(2, std::vector<double>{9, 1, 1.001, 1.002, 1.003, 7, 60}),
+      {.warmup = 1, .repeats = 5, .timeout_seconds = 50, .control = false});
+  EXPECT_FALSE(executor.measured());
+  executor.run(Assignment(1, DeviceId(0)), {});
+  ASSERT_TRUE(executor.measured());
+  EXPECT_EQ(executor.measured()->repeats, 4U);
+  EXPECT_NEAR(executor.measured()->seconds, 1.0015, 1e-9);
+  EXPECT_NEAR(executor.measured()->spread_seconds, std::sqrt(5e-6 / 3), 1e-8);
+  executor.run(Assignment(1, DeviceId(0)), {});
+  EXPECT_FALSE(executor.measured());
 }
 
 // Runs: control 1 1 1, the assignment 2, the control again 1 1 1 (its interval is over at once):
