@@ -18,6 +18,9 @@ TicketPlayer::TicketPlayer(const PlayerSettings& settings, std::vector<PlayableG
 bool TicketPlayer::accepts(const Ticket& ticket, const WeightSnapshot& weights) const {
   return ticket.graph < graphs_.size() && weights.tables.size() == graphs_.size() &&
          (ticket.stage != Stage::kReal || graphs_[ticket.graph].real_executor) &&
+         (ticket.purpose == TicketPurpose::kMeasure) == ticket.placement.has_value() &&
+         (!ticket.placement || is_plan_of(ticket.placement->plan, graphs_[ticket.graph].costs->graph(),
+                                          graphs_[ticket.graph].costs->device_count())) &&
          (weights.version == ticket.weight_version ||
           (ticket.newest && weights.version > ticket.weight_version)) &&
          weights.tables[ticket.graph].select_scores.size() ==
@@ -35,14 +38,18 @@ Result TicketPlayer::play(const Ticket& ticket, const WeightSnapshot& weights,
   const SelectHead select_head(tables.select_scores);
   Episode& episode = *episodes_[ticket.graph];
   Executor& executor = ticket.stage == Stage::kReal ? graph.real_executor() : *graph.executor;
+  const auto follow = [](const Plan& plan) -> Policies {
+    return {std::make_unique<PlannedNodePolicy>(plan), std::make_unique<PlannedDevicePolicy>(plan)};
+  };
   Policies policies;
-  if (!teach) {
+  if (ticket.placement) {
+    policies = follow(ticket.placement->plan);
+  } else if (!teach) {
     const Heads heads{&weights.shape, &tables, &weights.weights, &select_head};
     policies = make_policies(settings_.select, settings_.place, heads, *graph.levels, episode,
                              exploration);
   } else if (graph.teacher_plan) {
-    policies = {std::make_unique<PlannedNodePolicy>(*graph.teacher_plan),
-                std::make_unique<PlannedDevicePolicy>(*graph.teacher_plan)};
+    policies = follow(*graph.teacher_plan);
   } else {
     policies = make_critical_path_policies(*graph.levels);
   }

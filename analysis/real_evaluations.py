@@ -35,11 +35,15 @@ def learn(options, evaluations, seed):
     folder = options.output / f"learn-{evaluations}-seed{seed}"
 
     def begin():
-        batch = max(1, min(options.batch, evaluations // 3))
+        # Placements of the earlier stages and the greedy one at the end are measured too.
+        candidates = min(options.candidates, max(1, evaluations // 8))
+        left = evaluations - candidates - 1
+        batch = max(1, min(options.batch, left // 3))
         settings = [f"graph.path={options.graph}", f"simulation.topology={options.topology}", f"execution.backend={options.backend}",
-                    f"run.seed={seed}", f"stages.real.episodes={evaluations // batch * batch}", f"learner.batch_episodes={batch}",
+                    f"run.seed={seed}", f"stages.real.episodes={left // batch * batch}", f"learner.batch_episodes={batch}",
                     f"learner.group_episodes={max(k for k in (1, 2, 4, 5, 8) if batch % k == 0)}", f"execution.repeats={options.repeats}",
-                    "execution.final_repeats=0", "archive.enabled=false"]
+                    f"execution.candidates={candidates}", "execution.final_repeats=0", "learner.evaluate_every_updates=0",
+                    "archive.enabled=false"]
         command = [options.bin / "doppler", "train", options.config, "--run-dir", folder, "--quiet"]
         for setting in settings + options.set:
             command += ["--set", setting]
@@ -72,9 +76,11 @@ def parse_arguments():
     parser.add_argument("--graph", type=pathlib.Path, required=True)
     parser.add_argument("--topology", type=pathlib.Path, required=True)
     parser.add_argument("--backend", default="cpu")
-    parser.add_argument("--evaluations", default="30,100,300", help="numbers, separated by commas (at least 3)")
+    parser.add_argument("--evaluations", default="30,100,300", help="numbers, separated by commas (at least 5)")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--batch", type=int, default=16, help="placements of a batch at most")
+    parser.add_argument("--candidates", type=int, default=4, help="placements of earlier stages and baselines that are measured first, "
+                        "at most (fewer below 32 evaluations)")
     parser.add_argument("--repeats", type=int, default=3, help="measured runs of each placement")
     parser.add_argument("--rounds", type=int, default=15, help="of the comparison")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change the configuration")
@@ -88,8 +94,8 @@ def parse_arguments():
         fail(f"--evaluations, --seeds: {error}; give whole numbers separated by commas")
     if min(options.batch, options.repeats, options.rounds) < 1:
         fail("--batch, --repeats and --rounds: must be at least 1")
-    if min(options.evaluations) < 3:
-        fail("--evaluations: must be at least 3")
+    if min(options.evaluations) < 5:
+        fail("--evaluations: must be at least 5")
     options.output.mkdir(parents=True, exist_ok=True)
     return options
 

@@ -101,6 +101,7 @@ struct ExecutionConfig {
   std::int64_t repeats = 3;           // that are; their median is its cost
   double timeout_seconds = 5;         // of one run
   std::int64_t workers_per_host = 1;  // that measure; others would disturb them
+  std::int64_t candidates = 4;        // placements of earlier stages and baselines, measured first
   std::int64_t final_repeats = 9;     // of each placement in the comparison at the end; 0: none
 };
 

@@ -315,6 +315,7 @@ std::vector<ConfigKey> make_keys() {
     DP_KEY(execution.repeats, Integer{1, 1000}, "runs", "of each placement; their median, without outliers, is its cost"),
     DP_KEY(execution.timeout_seconds, Number{0, 86400, true}, "seconds", "that one run may take; one that takes longer costs twice as much"),
     DP_KEY(execution.workers_per_host, Integer{1, 4096}, "workers", "that measure at the same time; more than one disturb each other unless each has devices of its own"),
+    DP_KEY(execution.candidates, Integer{0, 100}, "placements", "that the real stage measures before its own, of each graph: the policies' best and greedy ones in simulation, then the best baselines"),
     DP_KEY(execution.final_repeats, Integer{0, 10000}, "runs", "of each placement in the comparison at the end, in turn; 0: no comparison"),
 
     DP_KEY(refinement.seconds, Number{0}, "seconds", "of local search from the policy's best, after the last stage, for all graphs together; part of run.budget_seconds"),

@@ -30,6 +30,25 @@ bool get_enum(ByteReader& reader, Enum last, Enum& value) {
   return true;
 }
 
+void put_plan(const Plan& plan, ByteWriter& writer) {
+  writer.put(static_cast<std::uint32_t>(plan.order.size()));
+  for (OperationId operation : plan.order) writer.put(operation.value());
+  for (DeviceId device : plan.assignment) writer.put(device.value());
+}
+
+// Of as many entries as there are bytes for, whatever was announced.
+Plan get_plan(ByteReader& reader) {
+  Plan plan;
+  const auto n = reader.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < n && reader.ok(); ++i) {
+    plan.order.emplace_back(reader.get<std::int32_t>());
+  }
+  for (std::uint32_t i = 0; i < n && reader.ok(); ++i) {
+    plan.assignment.push_back(DeviceId(reader.get<std::int32_t>()));
+  }
+  return plan;
+}
+
 }  // namespace
 
 std::optional<MessageKind> message_kind(std::span<const std::byte> bytes) {
@@ -95,10 +114,7 @@ std::vector<std::byte> encode(const Welcome& message) {
   writer.put(static_cast<std::uint32_t>(message.graphs.size()));
   for (const Graph& graph : message.graphs) put_graph(graph, writer);
   writer.put(static_cast<std::uint8_t>(message.teacher_plans.empty() ? 0 : 1));
-  for (const Plan& plan : message.teacher_plans) {
-    for (OperationId operation : plan.order) writer.put(operation.value());
-    for (DeviceId device : plan.assignment) writer.put(device.value());
-  }
+  for (const Plan& plan : message.teacher_plans) put_plan(plan, writer);
   return writer.take();
 }
 
@@ -141,11 +157,7 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> bytes) {
   }
   if (reader->get<std::uint8_t>() != 0) {
     for (const Graph& graph : message.graphs) {
-      Plan& plan = message.teacher_plans.emplace_back();
-      const std::size_t n = graph.operation_count();
-      for (std::size_t i = 0; i < n; ++i) plan.order.emplace_back(reader->get<std::int32_t>());
-      for (std::size_t i = 0; i < n; ++i)
-        plan.assignment.push_back(DeviceId(reader->get<std::int32_t>()));
+      const Plan& plan = message.teacher_plans.emplace_back(get_plan(*reader));
       if (!is_plan_of(plan, graph, std::numeric_limits<std::int32_t>::max())) return std::nullopt;
     }
   }
@@ -204,6 +216,11 @@ std::vector<std::byte> encode(const Ticket& message) {
     writer.put(message.gradient->clip_ratio);
     writer.put(static_cast<std::uint8_t>(message.gradient->teacher));
   }
+  writer.put(static_cast<std::uint8_t>(message.placement.has_value()));
+  if (message.placement) {
+    writer.put_text(message.placement->name);
+    put_plan(message.placement->plan, writer);
+  }
   return writer.take();
 }
 
@@ -214,7 +231,7 @@ std::optional<Ticket> decode_ticket(std::span<const std::byte> bytes) {
   message.id = reader->get<std::uint64_t>();
   message.attempt = reader->get<std::uint32_t>();
   message.batch = reader->get<std::uint64_t>();
-  if (!get_enum(*reader, TicketPurpose::kEvaluate, message.purpose) ||
+  if (!get_enum(*reader, TicketPurpose::kMeasure, message.purpose) ||
       !get_stage(*reader, message.stage)) {
     return std::nullopt;
   }
@@ -233,6 +250,11 @@ std::optional<Ticket> decode_ticket(std::span<const std::byte> bytes) {
     order.transfer_weight = reader->get<double>();
     order.clip_ratio = reader->get<float>();
     if (!get_enum(*reader, Teacher::kBest, order.teacher)) return std::nullopt;
+  }
+  if (reader->get<std::uint8_t>() != 0) {
+    message.placement.emplace();
+    message.placement->name = reader->get_text();
+    message.placement->plan = get_plan(*reader);
   }
   if (!reader->complete()) return std::nullopt;
   return message;

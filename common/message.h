@@ -13,11 +13,12 @@
 // And what hosts that join a run while it goes on tell the learner, which has no MPI to them:
 //
 //   host    -> learner   Join            who I am
-//   learner -> host      Joined          your number, and how much of the weights to keep (or
-//   Refusal) host    -> learner   WeightsWanted   the version that I have; at least once a second,
-//   as a sign of life learner -> host      WeightsMessage  a newer one, at once or when there is
-//   one learner -> host      NothingNewer    for now learner -> host      Goodbye         the run
-//   ends host    -> learner   Leave           I exit
+//   learner -> host      Joined          your number, and room for weights  (or Refusal: why not)
+//   host    -> learner   WeightsWanted   what I have; once a second at least, as a sign of life
+//   learner -> host      WeightsMessage  a newer version, at once or when there is one
+//   learner -> host      NothingNewer    for now
+//   learner -> host      Goodbye         the run ends
+//   host    -> learner   Leave           I exit
 #ifndef DOPPLER_COMMON_MESSAGE_H_
 #define DOPPLER_COMMON_MESSAGE_H_
 
@@ -37,7 +38,7 @@
 
 namespace doppler {
 
-inline constexpr std::uint32_t kProtocolVersion = 9;
+inline constexpr std::uint32_t kProtocolVersion = 10;
 
 enum class MessageKind : std::uint8_t {
   kHello = 1,
@@ -90,7 +91,11 @@ struct Credit {
   std::uint32_t tickets = 0;
 };
 
-enum class TicketPurpose : std::uint8_t { kTrain = 0, kEvaluate = 1 };
+enum class TicketPurpose : std::uint8_t {
+  kTrain = 0,
+  kEvaluate = 1,  // what the policy can do
+  kMeasure = 2,   // what a given placement takes
+};
 
 // An order for `count` episodes of one graph with one weight version. What it yields is a function
 // of the ticket, the version and the run alone, whoever plays it.
@@ -109,6 +114,7 @@ struct Ticket {
   bool greedy = false;
   double epsilon = 0;
   std::optional<GradientOrder> gradient;  // the result is to bring its gradient
+  std::optional<NamedPlan> placement;     // kMeasure: what every episode does
   bool operator==(const Ticket&) const = default;
 };
 

@@ -2,6 +2,7 @@
 #ifndef DOPPLER_COMMON_PLAN_H_
 #define DOPPLER_COMMON_PLAN_H_
 
+#include <string>
 #include <vector>
 
 #include "common/assignment.h"
@@ -14,6 +15,13 @@ struct Plan {
   std::vector<OperationId> order;  // [operations], each after its predecessors
   Assignment assignment;           // [operations]
   bool operator==(const Plan&) const = default;
+};
+
+// One that somebody made and that is known by a name: "heft", "policy greedy".
+struct NamedPlan {
+  std::string name;
+  Plan plan;
+  bool operator==(const NamedPlan&) const = default;
 };
 
 // Whether an episode over `graph` on that many devices can follow the plan.

@@ -56,13 +56,14 @@ void AsynchronousBatches::open_tickets(Stage stage, std::uint64_t episodes, bool
   order.graph_count = setup_.graph_count;
   order.evaluate = evaluate;
   order.epsilon = setup_.epsilon;
+  add_measuring_orders(setup_, order);
   book_->open(order);
   outstanding_[stage] += episodes;
 }
 
 void AsynchronousBatches::take_in(std::uint64_t update) {
   for (ClosedTicket& closed : book_->take_done()) {
-    if (closed.ticket.purpose == TicketPurpose::kEvaluate) {
+    if (closed.ticket.purpose != TicketPurpose::kTrain) {
       evaluations_.push_back(std::move(closed));
     } else if (closed.trajectories.empty()) {
       outstanding_[closed.ticket.stage] -= closed.ticket.count;  // failed, and counted

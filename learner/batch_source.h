@@ -7,6 +7,7 @@
 #define DOPPLER_LEARNER_BATCH_SOURCE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,7 +33,13 @@ struct BatchSetup {
   std::uint32_t lineage = 0;
   std::uint64_t update = 0;          // done when this life of the run begins
   std::uint64_t oldest_version = 0;  // that is at hand then
+  // What is to be measured before anything else in the real stage; asked once, when its first batch
+  // is opened. Null: nothing.
+  std::function<std::vector<MeasuringOrder>()> measure_first;
 };
+
+// Takes `setup.measure_first` for the first order of the real stage.
+void add_measuring_orders(BatchSetup& setup, BatchOrder& order);
 
 class BatchSource {
  public:

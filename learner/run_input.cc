@@ -99,6 +99,27 @@ GraphState describe_run_input(const RunInput& input, std::uint64_t seed) {
   return state;
 }
 
+std::vector<BestPlacement> baseline_placements(const RunInput& input, std::uint64_t seed) {
+  std::vector<BestPlacement> placements;
+  for (const BaselineInfo& baseline : baselines()) {
+    if (baseline.name == std::string("random")) continue;
+    const BaselineResult result =
+        run_baseline(baseline.name, input.machine->costs(), input.machine->executor(),
+                     run_input_baseline_options(input, seed));
+    if (!result.feasible) continue;
+    Plan plan = plan_of(result.assignment, result.order, input);
+    BestPlacement& placement = placements.emplace_back();
+    placement.makespan = result.makespan;
+    placement.found_by = baseline.name;
+    placement.assignment = std::move(plan.assignment);
+    placement.order = std::move(plan.order);
+  }
+  std::stable_sort(
+      placements.begin(), placements.end(),
+      [](const BestPlacement& a, const BestPlacement& b) { return a.makespan < b.makespan; });
+  return placements;
+}
+
 std::optional<Plan> teacher_plan(Teacher teacher, const RunInput& input, std::uint64_t seed) {
   if (teacher == Teacher::kCriticalPath) return std::nullopt;
   std::optional<BaselineResult> best;

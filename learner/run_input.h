@@ -44,6 +44,10 @@ BaselineOptions run_input_baseline_options(const RunInput& input, std::uint64_t 
 // takes seconds on any.
 GraphState describe_run_input(const RunInput& input, std::uint64_t seed);
 
+// What every baseline but a mean of random placements makes of the graph, where it is feasible: the
+// best first, each with an order that an episode can follow.
+std::vector<BestPlacement> baseline_placements(const RunInput& input, std::uint64_t seed);
+
 // What the teacher does with the graph; nothing where it is a policy.
 std::optional<Plan> teacher_plan(Teacher teacher, const RunInput& input, std::uint64_t seed);
 

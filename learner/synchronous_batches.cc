@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "learner/batch_source.h"
 
@@ -33,6 +34,7 @@ void SynchronousBatches::open(std::uint64_t update, double elapsed_seconds) {
                         .clip_ratio = static_cast<float>(setup_.learner.clip_ratio),
                         .teacher = setup_.teacher};
     }
+    add_measuring_orders(setup_, order);
     book_->open(order);
     stages_[next_batch_] = point->stage;
     ++next_batch_;
@@ -45,6 +47,11 @@ std::optional<ReadyBatch> SynchronousBatches::take(std::uint64_t update) {
   ReadyBatch ready{next->second, book_->close(update + 1)};
   stages_.erase(next);
   return ready;
+}
+
+void add_measuring_orders(BatchSetup& setup, BatchOrder& order) {
+  if (order.stage != Stage::kReal || !setup.measure_first) return;
+  order.measure = std::exchange(setup.measure_first, {})();
 }
 
 std::unique_ptr<BatchSource> make_batch_source(const BatchSetup& setup, const Schedule& schedule,

@@ -7,6 +7,19 @@
 #include "common/error.h"
 
 namespace doppler {
+namespace {
+
+bool carries_out(const Trajectory& trajectory, const Plan& plan) {
+  if (trajectory.operations != plan.order || trajectory.devices.size() != plan.order.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < plan.order.size(); ++i) {
+    if (trajectory.devices[i] != plan.assignment[plan.order[i]]) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 TicketBook::TicketBook(std::uint64_t run_seed, std::uint64_t next_ticket,
                        std::uint64_t next_episode, const EpisodeCounts& counts)
@@ -25,7 +38,8 @@ void TicketBook::add_ticket(Ticket ticket) {
   }
   ++batches_[ticket.batch].open_tickets;
   waiting_.push_back(ticket.id);
-  entries_[ticket.id].ticket = ticket;
+  const std::uint64_t id = ticket.id;
+  entries_[id].ticket = std::move(ticket);
 }
 
 void TicketBook::open(const BatchOrder& order) {
@@ -37,6 +51,14 @@ void TicketBook::open(const BatchOrder& order) {
   ticket.weight_version = order.weight_version;
   ticket.newest = order.newest;
   ticket.lineage = order.lineage;
+  for (const MeasuringOrder& measuring : order.measure) {
+    Ticket other = ticket;
+    other.purpose = TicketPurpose::kMeasure;
+    other.graph = measuring.graph;
+    other.placement = measuring.placement;
+    other.count = 1;
+    add_ticket(std::move(other));
+  }
   ticket.epsilon = order.epsilon;
   ticket.gradient = order.gradient;
   for (std::uint32_t graph = 0; graph < order.graph_count; ++graph) {
@@ -90,6 +112,7 @@ bool TicketBook::matches(const Ticket& ticket, const Result& result) const {
         trajectory.seed != episode_seed(run_seed_, episode)) {
       return false;
     }
+    if (ticket.placement && !carries_out(trajectory, ticket.placement->plan)) return false;
   }
   return true;
 }

@@ -24,6 +24,12 @@ namespace doppler {
 
 using BookClock = std::chrono::steady_clock;
 
+// A placement to be carried out as it is.
+struct MeasuringOrder {
+  std::uint32_t graph = 0;
+  NamedPlan placement;
+};
+
 // What a batch is opened with.
 struct BatchOrder {
   std::uint64_t batch = 0;  // the update that will train on it
@@ -37,6 +43,8 @@ struct BatchOrder {
   bool evaluate = false;  // besides, one greedy episode per graph
   double epsilon = 0;
   std::optional<GradientOrder> gradient;  // that workers are to bring with what is trained on
+  // Besides, and first of all: placements that are carried out, an episode each.
+  std::vector<MeasuringOrder> measure;
 };
 
 struct ClosedTicket {

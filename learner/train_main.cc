@@ -203,6 +203,9 @@ std::vector<RunGraph> make_run_graphs(const Config& config, const RunInputs& inp
     graphs.push_back(
         {&input.machine->costs(), input.levels.get(), &input.machine->executor(),
          resumed != nullptr ? resumed->graphs[g] : describe_run_input(input, config.run.seed)});
+    if (config.stages.real.enabled && config.execution.candidates > 0) {
+      graphs.back().baseline_placements = baseline_placements(input, config.run.seed);
+    }
   }
   return graphs;
 }

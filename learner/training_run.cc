@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "common/reference_cost.h"
 #include "learner/demonstrations.h"
+#include "learner/real_candidates.h"
 
 namespace doppler {
 namespace {
@@ -102,14 +103,30 @@ TrainingRun::TrainingRun(const Config& config, std::string config_yaml, std::uin
 }
 
 void TrainingRun::make_batches() {
+  std::function<std::vector<MeasuringOrder>()> measure;
+  const bool measured_already = stage_ == Stage::kReal && stage_update_ > 0;
+  if (!measured_already) measure = [this] { return measure_first(); };
   batches_ = make_batch_source({.learner = config_.learner,
                                 .teacher = config_.stages.teacher,
                                 .epsilon = config_.model.epsilon,
                                 .graph_count = static_cast<std::uint32_t>(graphs_.size()),
                                 .lineage = lineage_,
                                 .update = update_,
-                                .oldest_version = versions_.begin()->first},
+                                .oldest_version = versions_.begin()->first,
+                                .measure_first = std::move(measure)},
                                schedule_, book_);
+}
+
+std::vector<MeasuringOrder> TrainingRun::measure_first() const {
+  std::vector<MeasuringOrder> orders;
+  for (std::size_t g = 0; g < graphs_.size(); ++g) {
+    for (NamedPlan& placement :
+         real_candidates(graphs_[g].state, graphs_[g].baseline_placements,
+                         static_cast<std::size_t>(config_.execution.candidates))) {
+      orders.push_back({static_cast<std::uint32_t>(g), std::move(placement)});
+    }
+  }
+  return orders;
 }
 
 TrainingRun::~TrainingRun() = default;
@@ -225,6 +242,7 @@ void TrainingRun::train(ReadyBatch ready) {
     for (Trajectory& trajectory : ticket.trajectories) batch.push_back(std::move(trajectory));
     ticket.trajectories.clear();
   }
+  note_measured(closed);  // before the update, which may imitate the best of them
   UpdateStatistics statistics;
   std::vector<bool> invalid(batch.size(), false);
   if (!batch.empty()) {
@@ -322,6 +340,13 @@ std::vector<std::uint64_t> TrainingRun::lags_of(const std::vector<Trajectory>& b
   return lags;
 }
 
+void TrainingRun::note_measured(const std::vector<ClosedTicket>& closed) {
+  for (const ClosedTicket& ticket : closed) {
+    if (ticket.ticket.purpose != TicketPurpose::kMeasure || ticket.trajectories.empty()) continue;
+    consider(ticket.ticket.graph, ticket.trajectories.front(), ticket.ticket.placement->name);
+  }
+}
+
 void TrainingRun::note_results(const std::vector<ClosedTicket>& closed) {
   std::fill(fresh_greedy_.begin(), fresh_greedy_.end(), std::nullopt);
   for (const ClosedTicket& ticket : closed) {
@@ -345,7 +370,7 @@ BestPlacement& TrainingRun::best_of(std::size_t graph, Stage stage) {
 
 // Whether it is the best of its kind so far.
 bool TrainingRun::consider(std::uint32_t graph, const Trajectory& trajectory,
-                           const char* found_by) {
+                           const std::string& found_by) {
   BestPlacement& best = best_of(graph, trajectory.stage);
   if (trajectory.makespan >= best.makespan) return false;
   // What ran into the time-out costs twice the time-out: a penalty, not a measurement.
@@ -464,10 +489,13 @@ void TrainingRun::compare() {
   for (std::size_t g = 0; g < graphs_.size(); ++g) {
     const GraphState& state = graphs_[g].state;
     std::vector<LearnedPlacement> learned;
-    const auto add = [&](const char* name, const BestPlacement& placement) {
+    const auto add = [&](const std::string& name, const BestPlacement& placement) {
       if (!placement.assignment.empty()) learned.push_back({name, placement});
     };
-    add("stage III, best", state.measured);
+    const bool learned_it = state.measured.found_by.starts_with("policy");
+    const std::string stage_three =
+        learned_it ? "stage III, best" : fmt::format("stage III, best ({})", state.measured.found_by);
+    add(stage_three, state.measured);
     add("policy, best in simulation", state.best);
     add("policy, greedy", state.greedy);
     if (refinements_[g]) add("refined in simulation", refinements_[g]->placement);

@@ -41,6 +41,8 @@ struct RunGraph {
   const Levels* levels = nullptr;
   Executor* executor = nullptr;  // for the record of the best assignment
   GraphState state;  // name, hash, baselines, bound; best and greedy are filled in by the run
+  // For a real stage to measure (real_candidates.h).
+  std::vector<BestPlacement> baseline_placements = {};
 };
 
 // What became of processes and connections so far, in this life of the run.
@@ -106,8 +108,10 @@ class TrainingRun {
   double error_of_a_sample(const Trajectory& trajectory);
   void note_skipped(bool skipped, std::uint64_t update);
   std::vector<std::uint64_t> lags_of(const std::vector<Trajectory>& batch) const;
+  std::vector<MeasuringOrder> measure_first() const;
+  void note_measured(const std::vector<ClosedTicket>& closed);
   void note_results(const std::vector<ClosedTicket>& closed);
-  bool consider(std::uint32_t graph, const Trajectory& trajectory, const char* found_by);
+  bool consider(std::uint32_t graph, const Trajectory& trajectory, const std::string& found_by);
   MetricsRow write_metrics(const UpdateStatistics& statistics, const StagePoint& point,
                            const std::vector<Trajectory>& batch, std::vector<std::uint64_t> lags);
   void write_best(bool force);

@@ -84,6 +84,11 @@ std::vector<std::string> seeds() {
   Welcome welcome;
   welcome.graphs.push_back(generate_chain_mm({}));
   const std::vector<std::byte> payload(16, std::byte{7});
+  Ticket gradient_ticket;
+  gradient_ticket.gradient = {.entropy_weight = 0.5F};
+  Ticket measuring_ticket;
+  measuring_ticket.purpose = TicketPurpose::kMeasure;
+  measuring_ticket.placement = {"heft", {{OperationId(0)}, Assignment(1, DeviceId(1))}};
   HostSetup setup;
   setup.local_endpoint = "ipc://@x";
   return {text(encode(Hello{})),
@@ -91,7 +96,8 @@ std::vector<std::string> seeds() {
           text(encode(Refusal{"no"})),
           text(encode(Credit{2})),
           text(encode(Ticket{})),
-          text(encode(Ticket{.gradient = GradientOrder{.entropy_weight = 0.5F}})),
+          text(encode(gradient_ticket)),
+          text(encode(measuring_ticket)),
           text(encode(sample_result())),
           text(encode(sample_group())),
           text(encode(Join{})),

@@ -66,6 +66,15 @@ class RealStageTest(doppler_run.RunTest):
         measured = trained | (episodes["status"] == 5)
         smallest = episodes["makespan_ticks"][measured & (episodes["stage"] == REAL)].min()
         self.assertEqual(graph["measured_best_seconds"], int(smallest) * 1e-12)
+        # What was found before is measured before anything else: the policies' two placements, and baselines up to four.
+        first = episodes["episode"][real].min()
+        given = (episodes["status"] == 5) & (episodes["stage"] == REAL) & (episodes["episode"] < first)
+        self.assertEqual(int(given.sum()), 4)
+        # Two runs each, whose spread is told, and none of what was computed.
+        counted = measured & (episodes["stage"] == REAL)
+        self.assertEqual(set(episodes["repeats"][counted].tolist()), {2})
+        self.assertGreater(float(episodes["spread_seconds"][counted].max()), 0)
+        self.assertEqual(float(episodes["spread_seconds"][trained & (episodes["stage"] != REAL)].max()), 0)
         return graph
 
     def test_three_stages_in_one_command(self):
@@ -74,7 +83,8 @@ class RealStageTest(doppler_run.RunTest):
         measured = graph["measured"]
         self.assertEqual(measured["rounds"], 6)
         names = [placement["name"] for placement in measured["placements"]]
-        for name in ("stage III, best", "policy, best in simulation", "heft", "local-search"):
+        self.assertTrue(any(name.startswith("stage III, best") for name in names), names)
+        for name in ("policy, best in simulation", "heft", "local-search"):
             self.assertIn(name, names)
         for placement in measured["placements"]:
             self.assertLessEqual(placement["low_seconds"], placement["median_seconds"])

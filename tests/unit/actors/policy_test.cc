@@ -371,6 +371,25 @@ TEST_F(TicketPlayerTest, ATeachersPlanIsPlayedInTheImitationStageAlone) {
   EXPECT_NE(taught.play(ticket_, snapshot_).trajectories[0].operations, plan.order);
 }
 
+TEST_F(TicketPlayerTest, CarriesOutAPlacementThatItIsGiven) {
+  Plan plan;
+  plan.order = graph_->topological_order();
+  plan.assignment.assign(20, DeviceId(2));
+  ticket_.purpose = TicketPurpose::kMeasure;
+  ticket_.placement = {"heft", plan};
+  TicketPlayer own = player();
+  ASSERT_TRUE(own.accepts(ticket_, snapshot_));
+  const Trajectory played = own.play(ticket_, snapshot_).trajectories[0];
+  EXPECT_EQ(played.operations, plan.order);
+  EXPECT_EQ(played.assignment(), plan.assignment);
+  EXPECT_EQ(played.makespan, simulator_->run(plan.assignment, {}));
+
+  ticket_.placement->plan.assignment[OperationId(3)] = DeviceId(99);
+  EXPECT_FALSE(own.accepts(ticket_, snapshot_)) << "there is no such device";
+  ticket_.placement.reset();
+  EXPECT_FALSE(own.accepts(ticket_, snapshot_)) << "a measurement of nothing";
+}
+
 TEST_F(TicketPlayerTest, AcceptsOnlyWhatFits) {
   const TicketPlayer own = player();
   EXPECT_TRUE(own.accepts(ticket_, snapshot_));

@@ -86,6 +86,9 @@ TEST(Message, TicketRoundTrip) {
                      .clip_ratio = 0.25F,
                      .teacher = Teacher::kEtf};
   EXPECT_EQ(decode_ticket(encode(ticket)), ticket);
+  ticket.purpose = TicketPurpose::kMeasure;
+  ticket.placement = {"heft", {{OperationId(0), OperationId(1)}, test::make_assignment({2, 0})}};
+  EXPECT_EQ(decode_ticket(encode(ticket)), ticket);
   check_survives_damage(encode(ticket),
                         [](std::span<const std::byte> b) { return decode_ticket(b); });
 }

@@ -182,6 +182,38 @@ TEST_F(AsynchronousBatchesTest, EvaluationsComeAlongWithTheNextBatch) {
   EXPECT_TRUE(ready->tickets.back().ticket.greedy);
 }
 
+// A real stage of 2 updates behind the others: its first order brings the placements, no other does.
+TEST_F(AsynchronousBatchesTest, PlacementsAreMeasuredWhereTheRealStageBegins) {
+  stages_.real.enabled = true;
+  stages_.real.episodes = 8;
+  int asked = 0;
+  setup_.measure_first = [&] {
+    ++asked;
+    return std::vector<MeasuringOrder>{
+        {0, {"heft", {{OperationId(0)}, Assignment(1, DeviceId(0))}}}};
+  };
+  begin();
+  std::vector<Ticket> measuring;
+  std::uint64_t update = 0;
+  for (; !batches_->finished(); ++update) {
+    for (const Ticket& ticket : issue_all()) {
+      if (ticket.purpose == TicketPurpose::kMeasure) {
+        measuring.push_back(ticket);
+      } else {
+        answer(ticket, update);
+      }
+    }
+    const auto ready = batches_->take(update);
+    ASSERT_TRUE(ready);
+    count_trained(*ready);
+    batches_->open(update + 1, 0);
+  }
+  EXPECT_EQ(update, 12U);  // 3 + 7 + 2
+  EXPECT_EQ(asked, 1);
+  ASSERT_EQ(measuring.size(), 1U);
+  EXPECT_EQ(measuring[0].stage, Stage::kReal);
+}
+
 // Random delays, deaths and duplicates over whole runs, with one to three graphs: every update gets
 // its batch, nothing too old is trained on, never too much is out, and in the end nothing is left.
 TEST_F(AsynchronousBatchesTest, EndsWithBalancedBooksUnderRandomTrouble) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/random.h"
+#include "tests/support/tiny_graphs.h"
 
 namespace doppler {
 namespace {
@@ -246,6 +247,34 @@ TEST(TicketBook, EvaluationIsNoTrainingWork) {
   EXPECT_EQ(book.counts().opened, 2U);
   book.count(TrajectoryStatus::kTrained, 2);
   book.check_identity();
+}
+
+// Two placements, then 2 episodes to train on: the placements are played first, and count as no
+// training work.
+TEST(TicketBook, PlacementsAreMeasuredFirst) {
+  TicketBook book(kSeed, 0, 0, {});
+  const Plan plan{{OperationId(0), OperationId(1)}, test::make_assignment({1, 0})};
+  BatchOrder wanted = order(1, 2);
+  wanted.stage = Stage::kReal;
+  wanted.measure = {{0, {"heft", plan}}, {0, {"etf", plan}}};
+  book.open(wanted);
+  const auto tickets = issue_all(book, "w");
+  ASSERT_EQ(tickets.size(), 3U);
+  EXPECT_EQ(tickets[0].purpose, TicketPurpose::kMeasure);
+  EXPECT_EQ(tickets[0].placement->name, "heft");
+  EXPECT_EQ(tickets[1].placement->name, "etf");
+  EXPECT_EQ(tickets[1].stage, Stage::kReal);
+  EXPECT_EQ(tickets[2].purpose, TicketPurpose::kTrain);
+  EXPECT_FALSE(tickets[2].placement);
+  EXPECT_EQ(book.counts().opened, 2U);
+
+  Result measured = answer(tickets[0]);
+  EXPECT_EQ(book.accept(measured), ResultOutcome::kMismatch) << "of another placement";
+  measured.trajectories[0].operations = plan.order;
+  measured.trajectories[0].devices = {DeviceId(1), DeviceId(1)};
+  EXPECT_EQ(book.accept(measured), ResultOutcome::kMismatch) << "one device differs";
+  measured.trajectories[0].devices = {DeviceId(1), DeviceId(0)};
+  EXPECT_EQ(book.accept(measured), ResultOutcome::kAccepted);
 }
 
 TEST(TicketBook, KnowsWhereAResumedRunStarts) {
