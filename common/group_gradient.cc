@@ -5,6 +5,7 @@
 #include "common/advantages.h"
 #include "common/check.h"
 #include "common/energy.h"
+#include "common/head_gradient.h"
 
 namespace doppler {
 namespace {

@@ -8,11 +8,16 @@
 #include <span>
 #include <vector>
 
-#include "common/head_gradient.h"
+#include "common/config.h"
+#include "common/head_gradients.h"
+#include "common/heads.h"
+#include "common/replay_statistics.h"
 #include "common/trajectory.h"
 #include "common/weight_snapshot.h"
 
 namespace doppler {
+
+class HeadGradient;
 
 // The parts of the loss that are the learner's to say; they travel with the ticket.
 struct GradientOrder {

@@ -4,7 +4,7 @@
 
 #include "common/check.h"
 #include "common/dense_rows.h"
-#include "common/head_gradient.h"
+#include "common/head_gradients.h"
 #include "common/step_encoder.h"
 
 namespace doppler {

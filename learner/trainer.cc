@@ -13,6 +13,7 @@
 #include "common/energy.h"
 #include "common/error.h"
 #include "common/head_gradient.h"
+#include "common/log_probability_replay.h"
 #include "common/symmetry.h"
 #include "learner/adam.h"
 #include "learner/named_tensors.h"
@@ -423,8 +424,9 @@ std::optional<double> Trainer::log_probability_error(const Trajectory& trajector
   const std::uint32_t g = trajectory.graph;
   if (g >= impl_->graphs.size() || g >= snapshot.tables.size()) return std::nullopt;
   const SelectHead select_head(snapshot.tables[g].select_scores);
-  const auto found = impl_->workspace(impl_->thread_workspaces[0], g)
-                         .replay(trajectory, snapshot.tables[g], snapshot.weights, select_head);
+  LogProbabilityReplay replay(impl_->network->head_shape(), *impl_->graphs[g].costs,
+                              impl_->model.select, impl_->model.place);
+  const auto found = replay.replay(trajectory, snapshot.tables[g], snapshot.weights, select_head);
   if (!found) return std::nullopt;
   return static_cast<double>(found->largest_log_probability_difference);
 }

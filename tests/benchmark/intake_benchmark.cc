@@ -17,6 +17,7 @@
 
 #include "common/graph_text.h"
 #include "common/head_gradient.h"
+#include "common/log_probability_replay.h"
 #include "common/workload_chain_mm.h"
 #include "learner/ticket_desk.h"
 #include "tests/support/rollouts.h"
@@ -107,6 +108,7 @@ class Intake {
         snapshot_(test::random_snapshot(graph.operation_count(), kShape, 1)),
         head_(snapshot_.tables[0].select_scores),
         gradient_(kShape, costs_, levels_, SelectPolicy::kLearned, PlacePolicy::kLearned),
+        replay_(kShape, costs_, SelectPolicy::kLearned, PlacePolicy::kLearned),
         keys_(make_server_keys()),
         socket_({"tcp://127.0.0.1:*"}, keys_),
         joined_(socket_, {.run_token = kToken}),
@@ -154,7 +156,7 @@ class Intake {
       case Replay::kByWorkers:
         return gradient_.replays(trajectory);
       case Replay::kLogProbabilities:
-        return gradient_.replay(trajectory, snapshot_.tables[0], snapshot_.weights, head_)
+        return replay_.replay(trajectory, snapshot_.tables[0], snapshot_.weights, head_)
             .has_value();
       case Replay::kGradient:
         break;
@@ -184,6 +186,7 @@ class Intake {
   WeightSnapshot snapshot_;
   SelectHead head_;
   HeadGradient gradient_;
+  LogProbabilityReplay replay_;
   HeadGradients gradients_;
   ServerKeys keys_;
   LearnerSocket socket_;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "common/levels.h"
+#include "common/log_probability_replay.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/rollouts.h"
 #include "tests/support/tiny_graphs.h"
@@ -111,7 +112,8 @@ TEST_F(HeadGradientTest, ReplayFindsTheLogProbabilitiesOfTheGradient) {
     sink.reset(kShape, graph_->operation_count());
     const auto whole = gradient.add(trajectory_, snapshot_.tables[0], snapshot_.weights, head,
                                     {.advantage = 1}, sink);
-    const auto alone = gradient.replay(trajectory_, snapshot_.tables[0], snapshot_.weights, head);
+    LogProbabilityReplay replay(kShape, *costs_, select, PlacePolicy::kLearned);
+    const auto alone = replay.replay(trajectory_, snapshot_.tables[0], snapshot_.weights, head);
     ASSERT_TRUE(whole && alone);
     EXPECT_EQ(alone->select_log_probability, whole->select_log_probability);
     EXPECT_EQ(alone->place_log_probability, whole->place_log_probability);
@@ -120,7 +122,8 @@ TEST_F(HeadGradientTest, ReplayFindsTheLogProbabilitiesOfTheGradient) {
   }
   Trajectory other = trajectory_;
   std::swap(other.operations.front(), other.operations.back());
-  EXPECT_FALSE(make().replay(other, snapshot_.tables[0], snapshot_.weights, head));
+  LogProbabilityReplay replay(kShape, *costs_, SelectPolicy::kLearned, PlacePolicy::kLearned);
+  EXPECT_FALSE(replay.replay(other, snapshot_.tables[0], snapshot_.weights, head));
 }
 
 // A clip so wide that no decision reaches it: the gradient of ratio * advantage.
