@@ -27,8 +27,9 @@
 #include "common/text_file.h"
 #include "common/topology_file.h"
 #include "learner/checkpoint_store.h"
+#include "learner/graph_encoding.h"
 #include "learner/refinement.h"
-#include "learner/trainer.h"
+#include "learner/torch_threads.h"
 #include "sim/machine.h"
 
 namespace doppler {

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "common/symmetry.h"
+
 namespace doppler {
 namespace {
 
@@ -57,9 +59,9 @@ std::int64_t node_feature_width() {
   return kWidth;
 }
 
-GraphFeatures compute_graph_features(const CostTable& costs, const Levels& levels,
-                                     const SymmetryClasses& symmetry, bool identity) {
+GraphFeatures compute_graph_features(const CostTable& costs, const Levels& levels, bool identity) {
   const Graph& graph = costs.graph();
+  const SymmetryClasses symmetry = symmetry_classes(graph);
   const std::size_t n = graph.operation_count();
   GraphFeatures features;
   features.operation_count = static_cast<std::int64_t>(n);

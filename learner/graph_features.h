@@ -8,7 +8,6 @@
 
 #include "common/cost_table.h"
 #include "common/levels.h"
-#include "common/symmetry.h"
 
 namespace doppler {
 
@@ -42,8 +41,7 @@ std::int64_t node_feature_width();
 // Without identity, operations that are symmetric in the graph have equal rows (semantics:
 // "Policies"); with it they carry their block coordinates and the binary digits of their rank
 // within the symmetry class.
-GraphFeatures compute_graph_features(const CostTable& costs, const Levels& levels,
-                                     const SymmetryClasses& symmetry, bool identity);
+GraphFeatures compute_graph_features(const CostTable& costs, const Levels& levels, bool identity);
 
 }  // namespace doppler
 

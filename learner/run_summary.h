@@ -15,7 +15,7 @@
 #include "learner/refinement.h"
 #include "learner/schedule.h"
 #include "learner/ticket_desk.h"
-#include "learner/trainer.h"
+#include "learner/update_statistics.h"
 
 namespace doppler {
 

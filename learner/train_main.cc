@@ -38,6 +38,7 @@
 #include "learner/run_folder.h"
 #include "learner/run_input.h"
 #include "learner/run_processes.h"
+#include "learner/torch_threads.h"
 #include "learner/training_run.h"
 #include "learner/verify_resume.h"
 

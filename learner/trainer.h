@@ -10,24 +10,18 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "common/config.h"
-#include "common/cost_table.h"
-#include "common/group_gradient.h"
-#include "common/levels.h"
+#include "common/stage.h"
 #include "common/trajectory.h"
 #include "common/weight_snapshot.h"
 #include "learner/checkpoint.h"
+#include "learner/group_sum.h"
+#include "learner/training_graph.h"
+#include "learner/update_statistics.h"
 
 namespace doppler {
-
-// A graph to train on, with what is derived from it.
-struct TrainingGraph {
-  const CostTable* costs = nullptr;
-  const Levels* levels = nullptr;
-};
 
 struct UpdateSettings {
   Stage stage = Stage::kSimulation;
@@ -36,31 +30,6 @@ struct UpdateSettings {
   double self_imitation_weight = 0;  // of all demonstrations together, beside the batch
   double transfer_weight = 0;        // in the energy that advantages are of (energy.h)
   std::uint64_t version = 0;         // of the weights that the update begins with
-};
-
-struct UpdateStatistics {
-  std::size_t trained = 0;
-  std::size_t invalid = 0;    // trajectories that did not replay
-  double loss = 0;            // mean over trained trajectories
-  double select_entropy = 0;  // mean over their decisions, nats
-  double place_entropy = 0;
-  double gradient_norm = 0;     // before clipping
-  double clipped_fraction = 0;  // of the decisions
-  bool skipped = false;         // the gradient was not finite; the weights did not change
-  double largest_log_probability_difference = 0;
-  // The same over trajectories that were played with the very weights that the update begins with:
-  // anything but rounding there means that worker and learner compute different things.
-  double log_probability_error = 0;
-  // Of the importance ratios r of the decisions, (sum r)^2 / (n sum r^2): 1 where all weights are
-  // current, towards 0 where few decisions speak for all.
-  double effective_sample_fraction = 1;
-};
-
-// The episodes of a ticket within a batch, and the gradient that their worker computed.
-struct TrainingGroup {
-  std::size_t first = 0;
-  std::size_t count = 0;
-  GroupGradient gradient;
 };
 
 class Trainer {
@@ -114,15 +83,6 @@ class Trainer {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// The heads for any graph, by parameters that were trained elsewhere (zero-shot): the tables per
-// operation serve only a graph that stands at the position `table` (-1: none). Throws FormatError
-// when the parameters do not fit the model.
-WeightSnapshot encode_graph(const ModelConfig& model, const std::vector<NamedTensor>& parameters,
-                            const TrainingGraph& graph, std::int64_t table);
-
-// Call first thing in main: LibTorch's own threads, which our parallelism replaces.
-void limit_torch_threads(int count);
 
 }  // namespace doppler
 

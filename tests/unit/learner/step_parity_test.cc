@@ -44,8 +44,7 @@ class StepParityTest : public ::testing::TestWithParam<bool> {
       model.select = SelectPolicy::kTopological;
     }
     model_ = model;
-    tensors_ = std::make_unique<GraphTensors>(
-        compute_graph_features(*costs_, levels_, symmetry_classes(*graph_), true));
+    tensors_ = std::make_unique<GraphTensors>(compute_graph_features(*costs_, levels_, true));
     network_ = PolicyNetwork(model, std::vector<std::int64_t>{kOperations}, kDevices, 4);
     torch::NoGradGuard no_grad;  // larger than a fresh network's, so that decisions differ
     for (auto& parameter : network_->parameters()) parameter.mul_(1.5);

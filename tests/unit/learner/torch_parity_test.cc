@@ -29,8 +29,7 @@ class TorchParityTest : public ::testing::Test {
     costs_ = std::make_unique<CostTable>(CostTable::reference(*graph_, 4));
     levels_ = compute_levels(*costs_);
     const ModelConfig model;
-    const GraphTensors tensors(
-        compute_graph_features(*costs_, levels_, symmetry_classes(*graph_), true));
+    const GraphTensors tensors(compute_graph_features(*costs_, levels_, true));
     network_ = PolicyNetwork(model, std::vector<std::int64_t>{60}, 4, 4);
     {
       torch::NoGradGuard
@@ -172,8 +171,7 @@ TEST_F(TorchParityTest, IdentityTellsSymmetricOperationsApart) {
   const Levels levels = compute_levels(costs);
   const auto scores = [&](bool identity) {
     PolicyNetwork network(ModelConfig{}, std::vector<std::int64_t>{}, 4, 1);
-    const GraphTensors tensors(
-        compute_graph_features(costs, levels, symmetry_classes(graph), identity));
+    const GraphTensors tensors(compute_graph_features(costs, levels, identity));
     return network->forward(tensors, -1).place_rows.detach();
   };
   const torch::Tensor without = scores(false);

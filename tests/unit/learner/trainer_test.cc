@@ -8,6 +8,8 @@
 #include "common/energy.h"
 #include "common/error.h"
 #include "common/head_gradient.h"
+#include "learner/graph_encoding.h"
+#include "learner/torch_threads.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/rollouts.h"
