@@ -31,6 +31,8 @@ PhysicalSimulator::PhysicalSimulator(const CostTable& costs, const Topology& top
       options_(options),
       operation_count_(static_cast<std::int32_t>(costs.graph().operation_count())),
       device_count_(costs.device_count()),
+      flat_(costs.graph()),
+      bytes_(costs.graph()),
       noise_(costs.graph(), options.noise),
       ready_(costs.graph(), costs.device_count(), options.dispatch),
       timers_(costs.graph().operation_count() + costs.graph().edge_count()),
@@ -44,26 +46,16 @@ PhysicalSimulator::PhysicalSimulator(const CostTable& costs, const Topology& top
   DP_CHECK_LT(graph.operation_count(), std::size_t{1} << (32 - kEventBits));
   DP_CHECK_LT(graph.edge_count(), std::size_t{1} << (32 - kEventBits));
   const auto n = static_cast<std::size_t>(operation_count_);
-  out_offsets_.push_back(0);
   for (std::size_t i = 0; i < n; ++i) {
     const OperationId id(static_cast<std::int32_t>(i));
-    for (OperationId successor : graph.successors(id)) destinations_.push_back(successor.value());
-    out_offsets_.push_back(static_cast<std::int32_t>(destinations_.size()));
-    in_degree_.push_back(static_cast<std::int32_t>(graph.in_degree(id)));
-    if (in_degree_.back() == 0) entries_.push_back(id.value());
     is_given_.push_back(graph.in_degree(id) == 0 && graph.operation(id).kind == "input" ? 1 : 0);
-    bool equal = true;
-    for (std::int32_t e = out_offsets_[i]; e < out_offsets_[i + 1]; ++e) {
-      equal = equal && graph.edge_bytes(EdgeId(e)) == graph.edge_bytes(EdgeId(out_offsets_[i]));
-    }
-    equal_edges_.push_back(equal ? 1 : 0);
   }
   const auto devices = static_cast<std::size_t>(device_count_);
   missing_inputs_.resize(n);
   busy_.resize(devices);
   delivery_.resize(devices);
-  next_edge_.resize(destinations_.size());
-  transfers_.resize(destinations_.size());
+  next_edge_.resize(flat_.destinations.size());
+  transfers_.resize(flat_.destinations.size());
 }
 
 SimTime PhysicalSimulator::run(const Assignment& assignment, std::span<const OperationId> order) {
@@ -124,7 +116,7 @@ void PhysicalSimulator::reset(const Assignment& assignment, std::span<const Oper
       DP_CHECK(costs_->allowed(OperationId(i), devices_[i]));
     }
   }
-  std::copy(in_degree_.begin(), in_degree_.end(), missing_inputs_.begin());
+  std::copy(flat_.in_degree.begin(), flat_.in_degree.end(), missing_inputs_.begin());
   std::fill(busy_.begin(), busy_.end(), std::uint8_t{0});
   std::fill(delivery_.begin(), delivery_.end(), Delivery());
   transfer_count_ = 0;
@@ -191,7 +183,7 @@ bool PhysicalSimulator::end_fair_transfer() {
 
 template <Contention Mode, bool Detailed>
 void PhysicalSimulator::start_entries() {
-  for (std::int32_t operation : entries_) {
+  for (std::int32_t operation : flat_.entries) {
     const auto device = static_cast<std::size_t>(device_of(operation));
     if (is_given_[static_cast<std::size_t>(operation)] == 0) {
       ready_.push(operation, device);
@@ -202,7 +194,7 @@ void PhysicalSimulator::start_entries() {
     }
     release_output<Mode, Detailed>(operation);
   }
-  for (std::int32_t operation : entries_) {
+  for (std::int32_t operation : flat_.entries) {
     dispatch<Detailed>(static_cast<std::size_t>(device_of(operation)));
   }
 }
@@ -219,8 +211,8 @@ inline void PhysicalSimulator::release_output(std::int32_t operation) {
     if (has_memory_) {
       // Inputs are freed before copies are allocated, so readers and transfers are counted first.
       int transfers = 0;
-      for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
-        const std::int32_t to = device_of(destinations_[static_cast<std::size_t>(e)]);
+      for (std::int32_t e = flat_.out_offsets[index]; e < flat_.out_offsets[index + 1]; ++e) {
+        const std::int32_t to = device_of(flat_.destinations[static_cast<std::size_t>(e)]);
         std::int32_t& producer = delivery_[static_cast<std::size_t>(to)].producer;
         if (to == own) {
           ++local_readers;
@@ -233,8 +225,8 @@ inline void PhysicalSimulator::release_output(std::int32_t operation) {
       memory_.operation_ends(OperationId(operation), local_readers, transfers);
     }
   }
-  for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
-    const std::int32_t destination = destinations_[static_cast<std::size_t>(e)];
+  for (std::int32_t e = flat_.out_offsets[index]; e < flat_.out_offsets[index + 1]; ++e) {
+    const std::int32_t destination = flat_.destinations[static_cast<std::size_t>(e)];
     const std::int32_t to = device_of(destination);
     if (to == own) {
       arrive<Detailed>(destination, Wait::Kind::kOperation, operation);
@@ -288,25 +280,10 @@ inline void PhysicalSimulator::dispatch(std::size_t device) {
   set_timer(now_ + duration.ticks(), operation, kOperationEnds);
 }
 
-// The most that an edge of `operation` to this device states.
-std::int64_t PhysicalSimulator::transfer_bytes(std::int32_t operation, std::int32_t edge,
-                                               std::int32_t to) const {
-  const Graph& graph = costs_->graph();
-  std::int64_t bytes = graph.edge_bytes(EdgeId(edge));
-  const auto index = static_cast<std::size_t>(operation);
-  if (equal_edges_[index] != 0) return bytes;
-  for (std::int32_t e = edge + 1; e < out_offsets_[index + 1]; ++e) {
-    if (device_of(destinations_[static_cast<std::size_t>(e)]) == to) {
-      bytes = std::max(bytes, graph.edge_bytes(EdgeId(e)));
-    }
-  }
-  return bytes;
-}
-
 double PhysicalSimulator::transfer_factor(const Transfer& transfer) const {
   if (!has_noise_) return 1;
   return noise_.transfer_factor(options_.seed, transfer.producer,
-                                destinations_[static_cast<std::size_t>(transfer.first_edge)]);
+                                flat_.destinations[static_cast<std::size_t>(transfer.first_edge)]);
 }
 
 template <Contention Mode, bool Detailed>
@@ -320,11 +297,11 @@ inline void PhysicalSimulator::request_transfer(std::int32_t operation, std::int
   transfer.pair = from * device_count_ + to;
   transfer.to = to;
   transfer.joins_previous = false;
-  if (equal_edges_[static_cast<std::size_t>(operation)] != 0) {
+  if (bytes_.equal(operation)) {
     transfer.duration = costs_->transfer(EdgeId(edge), DeviceId(from), DeviceId(to)).ticks();
   } else {
     transfer.duration = topology_->route(DeviceId(from), DeviceId(to))
-                            .transfer_time(transfer_bytes(operation, edge, to))
+                            .transfer_time(bytes_.of(operation, edge, to, devices_))
                             .ticks();
   }
   if constexpr (Detailed) {
@@ -337,7 +314,7 @@ inline void PhysicalSimulator::request_transfer(std::int32_t operation, std::int
       record.first_edge = EdgeId(edge);
       record.from = DeviceId(from);
       record.to = DeviceId(to);
-      record.bytes = transfer_bytes(operation, edge, to);
+      record.bytes = bytes_.of(operation, edge, to, devices_);
       record.requested = SimTime(now_);
       record.alone_time = SimTime(transfer.duration);
       recorder_.requested(id, record);
@@ -381,7 +358,7 @@ std::int64_t PhysicalSimulator::latency(std::int32_t id) const {
 
 void PhysicalSimulator::begin_flow(std::int32_t id) {
   const Transfer& transfer = transfers_[static_cast<std::size_t>(id)];
-  const std::int64_t bytes = transfer_bytes(transfer.producer, transfer.first_edge, transfer.to);
+  const std::int64_t bytes = bytes_of(transfer);
   fair_.begin(id, static_cast<std::size_t>(transfer.pair),
               static_cast<double>(bytes) * transfer_factor(transfer), now_);
 }
@@ -406,10 +383,10 @@ inline void PhysicalSimulator::end_transfer(std::int32_t id) {
   }
   [[maybe_unused]] std::int64_t bytes = 0;
   if constexpr (Detailed) {
-    bytes = transfer_bytes(transfer.producer, transfer.first_edge, transfer.to);
+    bytes = bytes_of(transfer);
   }
   for (std::int32_t e = first_edge; e >= 0; e = next_edge_[static_cast<std::size_t>(e)]) {
-    const std::int32_t destination = destinations_[static_cast<std::size_t>(e)];
+    const std::int32_t destination = flat_.destinations[static_cast<std::size_t>(e)];
     if constexpr (Detailed) {
       if (has_memory_) memory_.copy_is_read(EdgeId(e), id, bytes);
     }
@@ -421,7 +398,7 @@ inline void PhysicalSimulator::end_transfer(std::int32_t id) {
 // Detailed runs: the route is taken from now on.
 void PhysicalSimulator::transfer_starts(std::int32_t id, Wait wait) {
   const Transfer& transfer = transfers_[static_cast<std::size_t>(id)];
-  const std::int64_t bytes = transfer_bytes(transfer.producer, transfer.first_edge, transfer.to);
+  const std::int64_t bytes = bytes_of(transfer);
   if (has_memory_) memory_.transfer_starts(DeviceId(transfer.to), bytes);
   if (has_record_) recorder_.started(id, wait, SimTime(now_));
 }

@@ -41,11 +41,13 @@
 #include "common/topology.h"
 #include "sim/execution_recorder.h"
 #include "sim/fair_links.h"
+#include "sim/flat_graph.h"
 #include "sim/memory_meter.h"
 #include "sim/noise_model.h"
 #include "sim/ready_queues.h"
 #include "sim/serial_links.h"
 #include "sim/timer_heap.h"
+#include "sim/transfer_bytes.h"
 
 namespace doppler {
 
@@ -107,7 +109,9 @@ class PhysicalSimulator : public Executor {
   void begin_flow(std::int32_t id);
   std::int64_t latency(std::int32_t id) const;
   double transfer_factor(const Transfer& transfer) const;
-  std::int64_t transfer_bytes(std::int32_t operation, std::int32_t edge, std::int32_t to) const;
+  std::int64_t bytes_of(const Transfer& transfer) const {
+    return bytes_.of(transfer.producer, transfer.first_edge, transfer.to, devices_);
+  }
   void transfer_starts(std::int32_t id, Wait wait);
   void operation_starts(std::int32_t operation, SimTime duration, std::size_t device);
 
@@ -119,12 +123,9 @@ class PhysicalSimulator : public Executor {
   PhysicalOptions options_;
   std::int32_t operation_count_;
   std::int32_t device_count_;
-  std::vector<std::int32_t> out_offsets_;   // [operations + 1]
-  std::vector<std::int32_t> destinations_;  // [edges], in edge order
-  std::vector<std::int32_t> in_degree_;     // [operations]
-  std::vector<std::int32_t> entries_;       // operations without inputs, by id
-  std::vector<std::uint8_t> is_given_;      // [operations], there from the start
-  std::vector<std::uint8_t> equal_edges_;   // [operations], all out edges carry as many bytes
+  FlatGraph flat_;
+  TransferBytes bytes_;
+  std::vector<std::uint8_t> is_given_;  // [operations], there from the start
   NoiseModel noise_;
 
   // State of one run.

@@ -42,12 +42,12 @@ enum EventKind : std::int32_t {
 ReferenceSimulator::ReferenceSimulator(const CostTable& costs)
     : operation_count_(static_cast<std::int32_t>(costs.graph().operation_count())),
       device_count_(costs.device_count()),
+      flat_(costs.graph()),
       // A computation per device or a set of transfers per operation at most; both may be under way
       // for all.
       timers_(2 * costs.graph().operation_count()) {
   const Graph& graph = costs.graph();
   const auto n = static_cast<std::size_t>(operation_count_);
-  out_offsets_.push_back(0);
   for (std::size_t i = 0; i < n; ++i) {
     const OperationId id(static_cast<std::int32_t>(i));
     const SimTime compute = costs.compute(id, DeviceId(0));
@@ -59,10 +59,6 @@ ReferenceSimulator::ReferenceSimulator(const CostTable& costs)
     has_zero_cost_ = has_zero_cost_ || compute == SimTime(0);
     compute_.push_back(compute.ticks());
     transfer_.push_back(transfer.ticks());
-    for (OperationId successor : graph.successors(id)) destinations_.push_back(successor.value());
-    out_offsets_.push_back(static_cast<std::int32_t>(destinations_.size()));
-    in_degree_.push_back(static_cast<std::int32_t>(graph.in_degree(id)));
-    if (in_degree_.back() == 0) entries_.push_back(id.value());
   }
 
   const auto devices = static_cast<std::size_t>(device_count_);
@@ -76,7 +72,7 @@ ReferenceSimulator::ReferenceSimulator(const CostTable& costs)
   ready_.resize(n);
   // In one instant each operation causes at most one event of each of five kinds, and each edge one
   // of each of two.
-  if (has_zero_cost_) fifo_.resize(5 * n + 2 * destinations_.size());
+  if (has_zero_cost_) fifo_.resize(5 * n + 2 * flat_.destinations.size());
 }
 
 SimTime ReferenceSimulator::run(const Assignment& assignment,
@@ -113,7 +109,7 @@ void ReferenceSimulator::reset(const Assignment& assignment) {
   }
   DP_CHECK_LT(largest, static_cast<std::uint32_t>(device_count_));
 
-  std::copy(in_degree_.begin(), in_degree_.end(), missing_inputs_.begin());
+  std::copy(flat_.in_degree.begin(), flat_.in_degree.end(), missing_inputs_.begin());
   std::fill(queue_head_.begin(), queue_head_.end(), -1);
   std::fill(busy_.begin(), busy_.end(), std::uint8_t{0});
   timers_.clear();
@@ -162,8 +158,8 @@ template <typename Handle>
 inline void ReferenceSimulator::arrive(std::int32_t operation, bool local, const Handle& handle) {
   const DeviceId device = devices_[operation];
   const auto index = static_cast<std::size_t>(operation);
-  for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
-    const std::int32_t destination = destinations_[static_cast<std::size_t>(e)];
+  for (std::int32_t e = flat_.out_offsets[index]; e < flat_.out_offsets[index + 1]; ++e) {
+    const std::int32_t destination = flat_.destinations[static_cast<std::size_t>(e)];
     if ((devices_[destination] == device) != local) continue;
     if (--missing_inputs_[static_cast<std::size_t>(destination)] == 0) handle(destination);
   }
@@ -173,8 +169,8 @@ inline void ReferenceSimulator::set_transfer_timer(std::int32_t operation) {
   const DeviceId device = devices_[operation];
   const auto index = static_cast<std::size_t>(operation);
   bool leaves = false;
-  for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
-    leaves |= devices_[destinations_[static_cast<std::size_t>(e)]] != device;
+  for (std::int32_t e = flat_.out_offsets[index]; e < flat_.out_offsets[index + 1]; ++e) {
+    leaves |= devices_[flat_.destinations[static_cast<std::size_t>(e)]] != device;
   }
   if (leaves) timers_.push(now_ + transfer_[index], payload_of(operation, kTransfersDone));
 }
@@ -191,7 +187,7 @@ inline void ReferenceSimulator::set_transfer_timer(std::int32_t operation) {
 // ARRIVED of a local edge and its CONDITION. A device that is idle in round 2 or later has an empty
 // queue (RELEASE came in round 1), so the operation of a CONDITION gets an idle device itself.
 void ReferenceSimulator::run_positive() {
-  for (std::int32_t operation : entries_) condition(operation);
+  for (std::int32_t operation : flat_.entries) condition(operation);
   while (!timers_.empty()) {
     now_ = timers_.top_time();
     const std::uint32_t first = timers_.pop();
@@ -255,7 +251,7 @@ inline void ReferenceSimulator::handle_together(std::span<const std::uint32_t> d
 
 void ReferenceSimulator::run_general() {
   fifo_head_ = fifo_tail_ = 0;
-  for (std::int32_t operation : entries_) append(kCondition, operation);
+  for (std::int32_t operation : flat_.entries) append(kCondition, operation);
   while (true) {
     while (fifo_head_ < fifo_tail_) handle(fifo_[fifo_head_++]);
     if (timers_.empty()) return;
@@ -275,9 +271,9 @@ void ReferenceSimulator::move_due_timers() {
       continue;
     }
     const auto index = static_cast<std::size_t>(operation);
-    for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
+    for (std::int32_t e = flat_.out_offsets[index]; e < flat_.out_offsets[index + 1]; ++e) {
       const bool leaves =
-          devices_[destinations_[static_cast<std::size_t>(e)]] != devices_[operation];
+          devices_[flat_.destinations[static_cast<std::size_t>(e)]] != devices_[operation];
       if (leaves) append(kTransferDone, e);
     }
   }
@@ -319,7 +315,7 @@ void ReferenceSimulator::handle(Event event) {
       append(kArrived, event.subject);
       break;
     default: {  // kArrived
-      const std::int32_t destination = destinations_[static_cast<std::size_t>(event.subject)];
+      const std::int32_t destination = flat_.destinations[static_cast<std::size_t>(event.subject)];
       if (--missing_inputs_[static_cast<std::size_t>(destination)] == 0) {
         append(kCondition, destination);
       }
@@ -332,8 +328,9 @@ void ReferenceSimulator::handle(Event event) {
 void ReferenceSimulator::handle_finish(std::int32_t operation) {
   const auto index = static_cast<std::size_t>(operation);
   bool leaves = false;
-  for (std::int32_t e = out_offsets_[index]; e < out_offsets_[index + 1]; ++e) {
-    const bool local = devices_[destinations_[static_cast<std::size_t>(e)]] == devices_[operation];
+  for (std::int32_t e = flat_.out_offsets[index]; e < flat_.out_offsets[index + 1]; ++e) {
+    const bool local =
+        devices_[flat_.destinations[static_cast<std::size_t>(e)]] == devices_[operation];
     if (local || transfer_[index] == 0) {
       append(kTransferDone, e);
     } else {

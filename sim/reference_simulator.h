@@ -27,6 +27,7 @@
 
 #include "common/cost_table.h"
 #include "common/executor.h"
+#include "sim/flat_graph.h"
 #include "sim/timer_heap.h"
 
 namespace doppler {
@@ -85,12 +86,9 @@ class ReferenceSimulator : public Executor {
   std::int32_t operation_count_;
   std::int32_t device_count_;
   bool has_zero_cost_ = false;
-  std::vector<std::int64_t> compute_;       // [operations]
-  std::vector<std::int64_t> transfer_;      // [operations], of each out edge
-  std::vector<std::int32_t> out_offsets_;   // [operations + 1]
-  std::vector<std::int32_t> destinations_;  // [edges], in edge order
-  std::vector<std::int32_t> in_degree_;     // [operations]
-  std::vector<std::int32_t> entries_;       // operations without inputs, by id
+  std::vector<std::int64_t> compute_;   // [operations]
+  std::vector<std::int64_t> transfer_;  // [operations], of each out edge
+  FlatGraph flat_;
 
   // State of one run.
   Execution* record_ = nullptr;  // null: nothing is recorded
