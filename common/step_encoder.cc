@@ -14,7 +14,8 @@ StepEncoder::StepEncoder(const HeadShape& shape, const Graph& graph, const Level
       row_width_(shape.row_width()),
       graph_(&graph),
       keeps_tape_(keeps_tape),
-      select_groups_(2),
+      select_groups_{critical_paths(levels.critical_successor),
+                     critical_paths(levels.critical_predecessor)},
       layers_(shape.step.rounds + 2),
       placement_(graph.operation_count()),
       is_reached_(graph.operation_count()),
@@ -22,43 +23,7 @@ StepEncoder::StepEncoder(const HeadShape& shape, const Graph& graph, const Level
       joined_gradient_(4 * width_),
       hidden_(width_) {
   DP_CHECK(shape.step.used());
-  const std::size_t n = graph.operation_count();
-  const IdVector<OperationId, OperationId>* nexts[] = {&levels.critical_successor,
-                                                       &levels.critical_predecessor};
-  for (std::size_t g = 0; g < 2; ++g) {
-    Group& group = select_groups_[g];
-    for (std::size_t o = 0; o < n; ++o) {
-      group.first.push_back(group.operation.size());
-      std::int64_t length = 0;
-      for (OperationId at = (*nexts[g])[OperationId(static_cast<std::int32_t>(o))];
-           at.value() >= 0 && length < kPathLength; at = (*nexts[g])[at]) {
-        group.operation.push_back(at.value());
-        ++length;
-      }
-    }
-    group.first.push_back(group.operation.size());
-  }
-  if (shape.step.pools) place_groups_ = {{}, {}, {}};
-  if (!shape.step.pools) return;
-  // [n, n]: whether the column is an ancestor of the row.
-  std::vector<std::uint8_t> above(n * n);
-  for (OperationId o : graph.topological_order()) {
-    std::uint8_t* row = above.data() + o.index() * n;
-    for (OperationId p : graph.predecessors(o)) {
-      const std::uint8_t* other = above.data() + p.index() * n;
-      for (std::size_t i = 0; i < n; ++i) row[i] |= other[i];
-      row[p.index()] = 1;
-    }
-  }
-  for (std::size_t o = 0; o < n; ++o) {
-    for (Group& group : place_groups_) group.first.push_back(group.operation.size());
-    for (std::size_t i = 0; i < n; ++i) {
-      if (i == o) continue;
-      const std::size_t kind = above[o * n + i] != 0 ? 0 : above[i * n + o] != 0 ? 1 : 2;
-      place_groups_[kind].operation.push_back(static_cast<std::int32_t>(i));
-    }
-  }
-  for (Group& group : place_groups_) group.first.push_back(group.operation.size());
+  if (shape.step.pools) place_groups_ = relations(graph);
 }
 
 void StepEncoder::reset(const HeadTables& tables, const HeadWeights& weights) {

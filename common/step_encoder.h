@@ -17,6 +17,7 @@
 #ifndef DOPPLER_COMMON_STEP_ENCODER_H_
 #define DOPPLER_COMMON_STEP_ENCODER_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,6 +27,7 @@
 #include "common/heads.h"
 #include "common/ids.h"
 #include "common/levels.h"
+#include "common/operation_lists.h"
 
 namespace doppler {
 
@@ -78,14 +80,6 @@ class StepEncoder {
     std::int32_t operation = 0;
     std::size_t first_version = 0;  // in readout_versions_
   };
-  // Operations whose mean is read: lists by operation.
-  struct Group {
-    std::vector<std::size_t> first;  // [operations + 1]
-    std::vector<std::int32_t> operation;
-    std::span<const std::int32_t> of(std::size_t owner) const {
-      return {operation.data() + first[owner], first[owner + 1] - first[owner]};
-    }
-  };
 
   void refresh();
   void refresh_input(std::int32_t operation);
@@ -109,8 +103,9 @@ class StepEncoder {
   std::size_t row_width_;
   const Graph* graph_;
   bool keeps_tape_;
-  std::vector<Group> select_groups_;  // path to the exit, to the entry
-  std::vector<Group> place_groups_;   // ancestors, descendants, others; with pools
+  // Operations whose mean is read.
+  std::array<OperationLists, 2> select_groups_;  // path to the exit, to the entry
+  std::array<OperationLists, 3> place_groups_;   // ancestors, descendants, others; with pools
   const HeadTables* tables_ = nullptr;
   const float* weights_ = nullptr;
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "common/operation_lists.h"
 #include "common/symmetry.h"
 
 namespace doppler {
@@ -41,15 +42,12 @@ class RowWriter {
 
 void add_paths(const IdVector<OperationId, OperationId>& next, std::vector<std::int64_t>& owner,
                std::vector<std::int64_t>& member, std::vector<float>& scale) {
+  const OperationLists paths = critical_paths(next);
   for (std::size_t o = 0; o < next.size(); ++o) {
-    std::int64_t length = 0;
-    for (OperationId at = next[OperationId(static_cast<std::int32_t>(o))];
-         at.value() >= 0 && length < kPathLength; at = next[at]) {
-      owner.push_back(static_cast<std::int64_t>(o));
-      member.push_back(at.value());
-      ++length;
-    }
-    scale.push_back(length > 0 ? 1.0F / static_cast<float>(length) : 0.0F);
+    const auto path = paths.of(o);
+    owner.insert(owner.end(), path.size(), static_cast<std::int64_t>(o));
+    member.insert(member.end(), path.begin(), path.end());
+    scale.push_back(path.empty() ? 0.0F : 1.0F / static_cast<float>(path.size()));
   }
 }
 
