@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "learner/archive_reader.h"
 #include "learner/checkpoint_store.h"
+#include "learner/episode_counts_json.h"
 #include "learner/file_operations.h"
 #include "learner/log_statistics.h"
 
@@ -35,12 +36,6 @@ std::size_t value_count(const std::vector<NamedTensor>& tensors) {
   std::size_t count = 0;
   for (const NamedTensor& tensor : tensors) count += tensor.values.size();
   return count;
-}
-
-Json counts_json(const EpisodeCounts& counts) {
-  Json json = Json::object();
-  for (const EpisodeCountField& field : kEpisodeCountFields) json[field.name] = counts.*field.count;
-  return json;
 }
 
 Json placement_json(const BestPlacement& placement) {

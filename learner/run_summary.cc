@@ -6,17 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "common/reference_cost.h"
+#include "learner/episode_counts_json.h"
 
 namespace doppler {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json counts_json(const EpisodeCounts& counts) {
-  Json json = Json::object();
-  for (const EpisodeCountField& field : kEpisodeCountFields) json[field.name] = counts.*field.count;
-  return json;
-}
 
 double ratio(SimTime time, SimTime bound) {
   return bound > SimTime(0) ? static_cast<double>(time.ticks()) / static_cast<double>(bound.ticks())
