@@ -14,6 +14,7 @@ std::unique_ptr<Executor> make_measured(const ExecutionConfig& config, const Cos
   MeasurementOptions options;
   options.warmup = static_cast<int>(config.warmup);
   options.repeats = static_cast<int>(config.repeats);
+  options.paired = config.paired;
   options.timeout_seconds = config.timeout_seconds;
   return std::make_unique<MeasuredExecutor>(
       costs, topology, physical, make_backend(config.backend, costs, topology, physical.contention),

@@ -57,7 +57,7 @@ def search(options, evaluations, seed):
     file = options.output / f"search-{evaluations}-seed{seed}.csv"
     if not file.exists():
         run([options.bin / "doppler", "search", options.graph, "--topology", options.topology, "--backend", options.backend,
-             "--evaluations", evaluations, "--seed", seed, "--repeats", options.repeats, "--starts", best_baseline(options), "-o", file])
+             "--evaluations", evaluations, "--seed", seed, "--repeats", options.repeats, "--paired", "--starts", best_baseline(options), "-o", file])
     return as_line(file)
 
 

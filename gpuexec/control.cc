@@ -32,6 +32,28 @@ double Control::measure() {
   return *best_seconds_ > 0 ? now / *best_seconds_ : 1;
 }
 
+std::optional<double> Control::run_once() {
+  if (!works_) return std::nullopt;
+  TimedRuns once = runs_;
+  once.warmup = 0;
+  once.repeats = 1;
+  const bool fits = runner_->load(assignment_).empty();
+  const auto seconds = fits ? time_runs(*runner_, {}, once) : std::nullopt;
+  works_ = seconds.has_value();
+  return works_ ? std::optional(seconds->front()) : std::nullopt;
+}
+
+std::optional<double> Control::typical_seconds(int runs) {
+  if (!works_ || typical_seconds_) return typical_seconds_;
+  TimedRuns many = runs_;
+  many.repeats = runs;
+  const bool fits = runner_->load(assignment_).empty();
+  const auto seconds = fits ? time_runs(*runner_, {}, many) : std::nullopt;
+  works_ = seconds.has_value();
+  if (works_) typical_seconds_ = median(*seconds);
+  return typical_seconds_;
+}
+
 double Control::age_seconds() const {
   return static_cast<double>(now_nanoseconds() - measured_at_.value()) * 1e-9;
 }

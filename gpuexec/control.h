@@ -26,6 +26,13 @@ class Control {
   // Measures it now: its median over its best so far, 1 or more. Always 1 where it cannot run for
   // want of memory or time. What was loaded before is loaded no more.
   double measure();
+  // Runs it once: its seconds; nothing where it cannot run for want of memory or time, now and from
+  // then on. What was loaded before is loaded no more.
+  std::optional<double> run_once();
+  // Its median of `runs` runs, measured when first asked for and never again: what ratios to it are
+  // turned back into seconds by. Nothing as in run_once().
+  std::optional<double> typical_seconds(int runs);
+
   bool measured() const { return measured_at_.has_value(); }
   // Since the last measure() began, which must have been.
   double age_seconds() const;
@@ -36,6 +43,7 @@ class Control {
   Assignment assignment_;
   bool works_ = true;
   std::optional<double> best_seconds_;
+  std::optional<double> typical_seconds_;
   std::optional<std::int64_t> measured_at_;  // nanoseconds
 };
 

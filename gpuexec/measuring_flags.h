@@ -21,7 +21,7 @@ struct MeasuringFlags {
   MeasurementOptions measurement;  // its values before parsing are the defaults
 };
 
-// Adds GRAPH, --topology, --backend, --contention, --dispatch, --repeats, --warmup, --timeout and
+// Adds GRAPH, --topology, --backend, --contention, --dispatch, --repeats, --warmup, --timeout,
 // --pause. `flags` must outlive the parsing.
 void add_measuring_flags(CLI::App& app, MeasuringFlags& flags);
 

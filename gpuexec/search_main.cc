@@ -41,6 +41,9 @@ Flags read_flags(int argc, char** argv) {
   flags.measuring.measurement.repeats = 3;
   flags.measuring.measurement.timeout_seconds = 5;
   add_measuring_flags(app, flags.measuring);
+  app.add_flag("--paired", flags.measuring.measurement.paired,
+               "run a control placement before every measured run and take the ratio, as training "
+               "does: twice the runs, and less noise where others use the machine");
   app.add_option("--evaluations", flags.evaluations, "placements to measure")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));

@@ -46,21 +46,21 @@ TEST_F(MeasurementTest, IsTheMedianWithoutWarmUpAndOutliers) {
   EXPECT_NEAR(m.record->makespan.seconds(), 1.0015, 0.001);
 }
 
-// Of 1, 1.001, 1.002, 1.003: mean 1.0015, squares of the distances (2.25 + 0.25) x 2 = 5 millionths,
-// divided by 3.
+// Of 1, 1.001, 1.002, 1.003: mean 1.0015, squares of the distances (2.25 + 0.25) x 2 = 5
+// millionths, divided by 3.
 TEST_F(MeasurementTest, KnowsItsSpread) {
   GraphRunner own = runner({9, 1, 1.001, 1.002, 1.003, 7});
   Measurer measurer(own, {.warmup = 1, .repeats = 5, .control = false});
-  EXPECT_NEAR(measurer.measure(Assignment(1, DeviceId(0)), {}).spread_seconds,
-              std::sqrt(5e-6 / 3), 1e-8);
+  EXPECT_NEAR(measurer.measure(Assignment(1, DeviceId(0)), {}).spread_seconds, std::sqrt(5e-6 / 3),
+              1e-8);
 }
 
 // The same through the executor, of the runs that count; of one that ran into the time-out nothing.
 TEST_F(MeasurementTest, TellsTheExecutorsUsersWhatItMeasured) {
-  MeasuredExecutor executor(
-      costs_, topology_, {},
-      std::make_unique<test::ScriptedBackend>(2, std::vector<double>{9, 1, 1.001, 1.002, 1.003, 7, 60}),
-      {.warmup = 1, .repeats = 5, .timeout_seconds = 50, .control = false});
+  MeasuredExecutor executor(costs_, topology_, {},
+                            std::make_unique<test::ScriptedBackend>(
+                                2, std::vector<double>{9, 1, 1.001, 1.002, 1.003, 7, 60}),
+                            {.warmup = 1, .repeats = 5, .timeout_seconds = 50, .control = false});
   EXPECT_FALSE(executor.measured());
   executor.run(Assignment(1, DeviceId(0)), {});
   ASSERT_TRUE(executor.measured());
@@ -87,6 +87,38 @@ TEST_F(MeasurementTest, IsRepeatedWhereTheControlWasSlow) {
   EXPECT_FALSE(second.disturbed);
   EXPECT_EQ(second.attempts, 2);
   EXPECT_NEAR(second.seconds, 2, 1e-9);
+}
+
+// The control's typical time: the median of 3, 1 s. Then 2 s beside a control of 1 s, 4 s beside
+// one of 2 s, since somebody else has half of the machine by then, and 2.2 s beside one of 1 s: 2,
+// 2 and 2.2 s of a quiet machine. The warm-up, 50 s, and the control's, 9 s, do not count.
+TEST_F(MeasurementTest, IsARatioToTheControlWherePaired) {
+  GraphRunner own = runner({9, 1, 0.9, 1.1, 50, 1, 2, 2, 4, 1, 2.2});
+  Measurer measurer(own, {.warmup = 1, .repeats = 3, .paired = true, .typical_runs = 3});
+  const Measurement m = measurer.measure(Assignment(1, DeviceId(0)), {}, true);
+  ASSERT_EQ(m.samples.size(), 3U);
+  EXPECT_NEAR(m.samples[0], 2, 1e-9);
+  EXPECT_NEAR(m.samples[1], 2, 1e-9);
+  EXPECT_NEAR(m.samples[2], 2.2, 1e-9);
+  EXPECT_NEAR(m.seconds, 2, 1e-9);
+  EXPECT_TRUE(m.record.has_value());
+}
+
+// The control's typical time is found once: 1 s, and then a pair of 1 and 3 s, and one of 2 and 4
+// s.
+TEST_F(MeasurementTest, PairsLaterMeasurementsToTheSameTypicalTime) {
+  GraphRunner own = runner({1, 1, 3, 2, 4});
+  Measurer measurer(own, {.warmup = 0, .repeats = 1, .paired = true, .typical_runs = 1});
+  EXPECT_NEAR(measurer.measure(Assignment(1, DeviceId(0)), {}).seconds, 3, 1e-9);
+  EXPECT_NEAR(measurer.measure(Assignment(1, DeviceId(0)), {}).seconds, 2, 1e-9);
+}
+
+// A control that runs into the time-out, here of 5 s, leaves plain measurements: 7 s, and then 3 s.
+TEST_F(MeasurementTest, IsPlainWhereTheControlDoesNotRun) {
+  GraphRunner own = runner({7, 3});
+  Measurer measurer(
+      own, {.warmup = 0, .repeats = 1, .timeout_seconds = 5, .paired = true, .typical_runs = 1});
+  EXPECT_NEAR(measurer.measure(Assignment(1, DeviceId(0)), {}).seconds, 3, 1e-9);
 }
 
 // As above, but the control stays slow.
