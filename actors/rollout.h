@@ -12,9 +12,9 @@
 
 namespace doppler {
 
-// Fills decisions, log-probabilities, seed, makespan and what was measured of `trajectory`; leaves its
-// other fields alone. Everything random follows from `seed`. Reuses the memory of the trajectory's vectors and
-// of `assignment` (scratch).
+// Fills decisions, log-probabilities, seed, makespan and what was measured of `trajectory`; leaves
+// its other fields alone. Everything random follows from `seed`. Reuses the memory of the
+// trajectory's vectors and of `assignment` (scratch).
 void play_episode(std::uint64_t seed, Episode& episode, NodePolicy& node_policy,
                   DevicePolicy& device_policy, Executor& executor, Assignment& assignment,
                   Trajectory& trajectory);

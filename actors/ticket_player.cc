@@ -19,8 +19,9 @@ bool TicketPlayer::accepts(const Ticket& ticket, const WeightSnapshot& weights) 
   return ticket.graph < graphs_.size() && weights.tables.size() == graphs_.size() &&
          (ticket.stage != Stage::kReal || graphs_[ticket.graph].real_executor) &&
          (ticket.purpose == TicketPurpose::kMeasure) == ticket.placement.has_value() &&
-         (!ticket.placement || is_plan_of(ticket.placement->plan, graphs_[ticket.graph].costs->graph(),
-                                          graphs_[ticket.graph].costs->device_count())) &&
+         (!ticket.placement ||
+          is_plan_of(ticket.placement->plan, graphs_[ticket.graph].costs->graph(),
+                     graphs_[ticket.graph].costs->device_count())) &&
          (weights.version == ticket.weight_version ||
           (ticket.newest && weights.version > ticket.weight_version)) &&
          weights.tables[ticket.graph].select_scores.size() ==

@@ -1,7 +1,6 @@
 #include "common/trajectory_codec.h"
 
 #include <cmath>
-
 #include <cstdint>
 
 namespace doppler {

@@ -1,5 +1,5 @@
-// RealCandidates: what a real stage measures before its own episodes. What simulation thinks good is
-// the cheapest guess at what is good, so the best measured placement, and whoever imitates it,
+// RealCandidates: what a real stage measures before its own episodes. What simulation thinks good
+// is the cheapest guess at what is good, so the best measured placement, and whoever imitates it,
 // begins no worse than the earlier stages and the baselines left off.
 #ifndef DOPPLER_LEARNER_REAL_CANDIDATES_H_
 #define DOPPLER_LEARNER_REAL_CANDIDATES_H_

@@ -494,7 +494,8 @@ void TrainingRun::compare() {
     };
     const bool learned_it = state.measured.found_by.starts_with("policy");
     const std::string stage_three =
-        learned_it ? "stage III, best" : fmt::format("stage III, best ({})", state.measured.found_by);
+        learned_it ? "stage III, best"
+                   : fmt::format("stage III, best ({})", state.measured.found_by);
     add(stage_three, state.measured);
     add("policy, best in simulation", state.best);
     add("policy, greedy", state.greedy);

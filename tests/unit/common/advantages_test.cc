@@ -22,7 +22,8 @@ TEST(NormalisedAdvantages, AreZeroWhereNothingIsBetter) {
   EXPECT_TRUE(normalised_advantages({}).empty());
 }
 
-// 3 ms +- 0.2 of nine runs: the median of them has a deviation of 1.2533 x 0.2 / 3 ms, in picoseconds.
+// 3 ms +- 0.2 of nine runs: the median of them has a deviation of 1.2533 x 0.2 / 3 ms, in
+// picoseconds.
 TEST(NoiseVariance, IsThatOfTheMedianOfTheRuns) {
   Trajectory measured;
   measured.measured_seconds = 3e-3;

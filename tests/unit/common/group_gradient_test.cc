@@ -7,6 +7,7 @@
 
 #include "common/advantages.h"
 #include "common/energy.h"
+#include "common/head_gradient.h"
 #include "common/levels.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/rollouts.h"

@@ -182,7 +182,8 @@ TEST_F(AsynchronousBatchesTest, EvaluationsComeAlongWithTheNextBatch) {
   EXPECT_TRUE(ready->tickets.back().ticket.greedy);
 }
 
-// A real stage of 2 updates behind the others: its first order brings the placements, no other does.
+// A real stage of 2 updates behind the others: its first order brings the placements, no other
+// does.
 TEST_F(AsynchronousBatchesTest, PlacementsAreMeasuredWhereTheRealStageBegins) {
   stages_.real.enabled = true;
   stages_.real.episodes = 8;

@@ -35,8 +35,9 @@ class RealCandidatesTest : public testing::Test {
 
 TEST_F(RealCandidatesTest, ArePoliciesFirstAndEachPlacementOnce) {
   const auto found = real_candidates(state_, baselines_, 10);
-  EXPECT_EQ(names(found), (std::vector<std::string>{"policy, best in simulation",
-                                                    "policy, greedy in simulation", "heft", "peft"}));
+  EXPECT_EQ(names(found),
+            (std::vector<std::string>{"policy, best in simulation", "policy, greedy in simulation",
+                                      "heft", "peft"}));
   EXPECT_EQ(found[2].plan.assignment, test::make_assignment({1, 1}));
   EXPECT_EQ(found[2].plan.order, baselines_[0].order);
 }
