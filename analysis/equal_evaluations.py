@@ -12,6 +12,7 @@ holds all numbers. Needs no display. Exit code 2: bad input, or a run failed.
 
 import argparse
 import json
+import math
 import pathlib
 import statistics
 
@@ -35,6 +36,8 @@ def learn(options, evaluations, seed):
         imitation, simulation, refinement = episodes_of(evaluations, options)
         settings = [f"graph.path={options.graph}", f"run.seed={seed}", "run.budget_seconds=0", "archive.enabled=false",
                     f"learner.batch_episodes={options.batch}", f"refinement.evaluations={refinement}"]
+        if options.entropy:
+            settings.append(f"stages.simulation.entropy_start={options.entropy * math.sqrt(evaluations / 10000):.4g}")
         for stage, count in (("imitation", imitation), ("simulation", simulation)):
             settings += [f"stages.{stage}.episodes={count}", f"stages.{stage}.enabled={'true' if count else 'false'}"]
         command = [options.bin / "doppler", "train", options.config, "--run-dir", folder, "--quiet", "--workers", options.workers]
@@ -63,6 +66,8 @@ def parse_arguments():
     parser.add_argument("--evaluations", default="100,300,1000,3000,10000,30000", help="numbers, separated by commas (at least 64)")
     parser.add_argument("--seeds", default="1,2,3,4,5")
     parser.add_argument("--refine-share", type=float, help="share of the evaluations that refine (default: half of 5,000 and more, nine tenths of fewer, from which a new policy learns too little)")
+    parser.add_argument("--entropy", type=float, default=0, help="stages.simulation.entropy_start for 10,000 evaluations, which grows with their square root "
+                        "(default: as the configuration has it)")
     parser.add_argument("--imitation", type=int, default=256, help="episodes of imitation at most; never more than a quarter of the episodes")
     parser.add_argument("--batch", type=int, default=16, help="episodes of a batch")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change the configuration")

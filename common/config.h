@@ -73,6 +73,7 @@ struct ModelConfig {
   std::int64_t place_hidden = 16;   // of PLC's hidden layer
   bool identity_features = true;    // block coordinates and rank within the symmetry class
   bool operation_table = true;      // a learned term per operation of each trained graph
+  bool device_table = false;        // and one per operation and device
   SelectPolicy select = SelectPolicy::kLearned;
   PlacePolicy place = PlacePolicy::kLearned;
   EncodeTime encode = EncodeTime::kPerEpisode;
@@ -99,6 +100,7 @@ struct ExecutionConfig {
   std::string backend = "cpu";        // of gpuexec
   std::int64_t warmup = 1;            // runs of an assignment that are not measured
   std::int64_t repeats = 3;           // that are; their median is its cost
+  bool paired = true;                 // each measured run with one of a control before it
   double timeout_seconds = 5;         // of one run
   std::int64_t workers_per_host = 1;  // that measure; others would disturb them
   std::int64_t candidates = 4;        // placements of earlier stages and baselines, measured first

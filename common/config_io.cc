@@ -91,6 +91,14 @@ void validate_step_encoder(const ModelConfig& model) {
           "model.hidden_width: must be a multiple of 8 where model.encode is per-step");
 }
 
+void validate_device_table(const ModelConfig& model) {
+  if (!model.device_table) return;
+  require(model.operation_table,
+          "model.device_table: adds to the terms per operation; set model.operation_table to true");
+  require(model.place == PlacePolicy::kLearned && model.encode == EncodeTime::kPerEpisode,
+          "model.device_table: only goes with model.place: learned and model.encode: per-episode");
+}
+
 std::string section_of(const std::string& key) {
   return key.substr(0, key.rfind('.'));
 }
@@ -150,6 +158,7 @@ void validate(const Config& config) {
           "one to learned");
 
   validate_step_encoder(config.model);
+  validate_device_table(config.model);
 
   require(config.run.budget_seconds == 0 || config.refinement.seconds < config.run.budget_seconds,
           "refinement.seconds: is not below run.budget_seconds, which it is part of");

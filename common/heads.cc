@@ -80,6 +80,10 @@ void PlaceHead::score(OperationId operation, std::span<const float> features, st
   } else {
     score_devices<0, 0, 0>(row, features.data(), used, scores, hidden);
   }
+  if (shape_.device_terms == 0) return;
+  DP_CHECK_EQ(shape_.device_terms, device_count_);
+  const float* const terms = row + shape_.device_terms_at();
+  for (std::size_t d = 0; d < device_count_; ++d) scores[d] += terms[d];
 }
 
 // A width of 0 is only known at run time.

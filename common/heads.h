@@ -3,10 +3,10 @@
 // The encoder runs once per (graph, weight version) in the learner. All that depends on it alone
 // arrives here as tables: SEL's score of each operation, and one row per operation for PLC. For
 // operation v and device d with features Y[v, d],
-//   score(v, d) = w[v].Y[v,d] + a[v].A[d] + u.relu(p[v] + P[d] + Y[v,d] F)
-// where A[d] and P[d] are the sums of the rows a' and p' of the operations already on d. Nothing
-// has a shape that depends on the number of devices, and scores follow a relabelling of equal
-// devices.
+//   score(v, d) = w[v].Y[v,d] + a[v].A[d] + u.relu(p[v] + P[d] + Y[v,d] F)  (+ b[v,d])
+// where A[d] and P[d] are the sums of the rows a' and p' of the operations already on d. Without b
+// nothing has a shape that depends on the number of devices, and scores follow a relabelling of
+// equal devices. b is for graphs trained on, on machines whose devices are not equal.
 //
 // The same code scores in the actor and in the learner's replay. Plain data may be shared between
 // threads that only read.
@@ -61,16 +61,18 @@ struct HeadShape {
   std::size_t place_hidden = 16;   // width of p, p' and u; a multiple of 8
   // > 0: a row is nothing but the scores of that many devices, whatever was placed before.
   std::size_t one_pass_devices = 0;
+  std::size_t device_terms = 0;  // > 0: rows end in terms b of that many devices
   StepShape step{};
 
-  // Else a row is [w | a | p | a' | p'].
+  // Else a row is [w | a | p | a' | p' | b].
   std::size_t affinity_at() const { return kPlaceFeatureCount; }
   std::size_t hidden_at() const { return affinity_at() + aggregate_rank; }
   std::size_t contribution_at() const { return hidden_at() + place_hidden; }
   std::size_t contribution_width() const { return aggregate_rank + place_hidden; }
+  std::size_t device_terms_at() const { return contribution_at() + contribution_width(); }
   std::size_t row_width() const {
     if (one_pass_devices > 0) return (one_pass_devices + 7) / 8 * 8;
-    return contribution_at() + contribution_width();
+    return device_terms_at() + (device_terms + 7) / 8 * 8;
   }
   bool operator==(const HeadShape&) const = default;
 };

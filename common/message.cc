@@ -110,6 +110,7 @@ std::vector<std::byte> encode(const Welcome& message) {
   writer.put_text(message.execution.backend);
   writer.put(message.execution.warmup);
   writer.put(message.execution.repeats);
+  writer.put(static_cast<std::uint8_t>(message.execution.paired));
   writer.put(message.execution.timeout_seconds);
   writer.put(static_cast<std::uint32_t>(message.graphs.size()));
   for (const Graph& graph : message.graphs) put_graph(graph, writer);
@@ -148,6 +149,7 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> bytes) {
   message.execution.backend = reader->get_text();
   message.execution.warmup = reader->get<std::int64_t>();
   message.execution.repeats = reader->get<std::int64_t>();
+  message.execution.paired = reader->get<std::uint8_t>() != 0;
   message.execution.timeout_seconds = reader->get<double>();
   const auto graph_count = reader->get<std::uint32_t>();
   for (std::uint32_t g = 0; g < graph_count && reader->ok(); ++g) {

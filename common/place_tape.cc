@@ -52,15 +52,10 @@ void PlaceTape::backward(const Trajectory& trajectory, const HeadTables& tables,
                          const HeadWeights& weights, std::size_t used_features,
                          HeadGradients& gradients) {
   if (shape_.one_pass_devices > 0) {
-    for (std::size_t look = 0; look < looks_.size(); ++look) {
-      float* const row_gradient =
-          gradients.tables.place_rows.data() + looks_[look].index() * shape_.row_width();
-      for (std::size_t d = 0; d < device_count_; ++d) {
-        row_gradient[d] += score_gradients_[look * device_count_ + d];
-      }
-    }
+    backward_terms(0, gradients);
     return;
   }
+  if (shape_.device_terms > 0) backward_terms(shape_.device_terms_at(), gradients);
   const std::size_t width = shape_.contribution_width();
   // As in PlaceHead::score: the usual widths as constants.
   const bool usual = shape_.aggregate_rank == 8 && shape_.place_hidden == 16;
@@ -88,6 +83,17 @@ void PlaceTape::backward(const Trajectory& trajectory, const HeadTables& tables,
   }
 }
 
+// Of the terms of single devices, which a row has from the column `at` on.
+void PlaceTape::backward_terms(std::size_t at, HeadGradients& gradients) const {
+  for (std::size_t look = 0; look < looks_.size(); ++look) {
+    float* const terms =
+        gradients.tables.place_rows.data() + looks_[look].index() * shape_.row_width() + at;
+    for (std::size_t d = 0; d < device_count_; ++d) {
+      terms[d] += score_gradients_[look * device_count_ + d];
+    }
+  }
+}
+
 // A width of 0 is only known at run time. What all devices add to is summed over them first, in
 // registers.
 template <std::size_t kUsed, std::size_t kRank, std::size_t kHidden>
@@ -98,8 +104,7 @@ void PlaceTape::backward_look(std::size_t look, std::size_t step, const HeadTabl
   const std::size_t hidden_width = kHidden > 0 ? kHidden : shape_.place_hidden;
   const std::size_t used = kUsed > 0 ? kUsed : used_features;
   const std::size_t width = rank + hidden_width;
-  const std::size_t row_at =
-      looks_[look].index() * (kPlaceFeatureCount + rank + hidden_width + width);
+  const std::size_t row_at = looks_[look].index() * shape_.row_width();
   const float* const affinity = tables.place_rows.data() + row_at + kPlaceFeatureCount;
   float* const row_gradient = gradients.tables.place_rows.data() + row_at;
   float* const affinity_gradient = row_gradient + kPlaceFeatureCount;

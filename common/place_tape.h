@@ -47,6 +47,7 @@ class PlaceTape {
                 std::size_t used_features, HeadGradients& gradients);
 
  private:
+  void backward_terms(std::size_t at, HeadGradients& gradients) const;
   template <std::size_t kUsed, std::size_t kRank, std::size_t kHidden>
   void backward_look(std::size_t look, std::size_t step, const HeadTables& tables,
                      const HeadWeights& weights, std::size_t used_features,

@@ -8,7 +8,7 @@
 namespace doppler {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3354485749504f44ULL;  // "DOPIWHT3"
+constexpr std::uint64_t kMagic = 0x3454485749504f44ULL;  // "DOPIWHT4"
 constexpr std::size_t kChecksumSize = sizeof(std::uint64_t);
 constexpr std::uint32_t kLargestHeadWidth = 1U << 16;
 constexpr std::uint32_t kLargestStepWidth = 1U << 13;
@@ -70,6 +70,7 @@ std::vector<std::byte> encode(const WeightSnapshot& snapshot) {
   writer.put(static_cast<std::uint32_t>(snapshot.shape.aggregate_rank));
   writer.put(static_cast<std::uint32_t>(snapshot.shape.place_hidden));
   writer.put(static_cast<std::uint32_t>(snapshot.shape.one_pass_devices));
+  writer.put(static_cast<std::uint32_t>(snapshot.shape.device_terms));
   writer.put(static_cast<std::uint32_t>(snapshot.shape.step.width));
   writer.put(static_cast<std::uint32_t>(snapshot.shape.step.rounds));
   writer.put(static_cast<std::uint32_t>(snapshot.shape.step.devices));
@@ -103,9 +104,10 @@ std::optional<WeightSnapshot> decode_weight_snapshot(std::span<const std::byte> 
   const auto rank = reader.get<std::uint32_t>();
   const auto hidden = reader.get<std::uint32_t>();
   const auto one_pass_devices = reader.get<std::uint32_t>();
+  const auto device_terms = reader.get<std::uint32_t>();
   const StepShape step = get_step_shape(reader);
   const auto graph_count = reader.get<std::uint32_t>();
-  if (one_pass_devices > kLargestHeadWidth) return std::nullopt;
+  if (one_pass_devices > kLargestHeadWidth || device_terms > kLargestHeadWidth) return std::nullopt;
   if (rank > kLargestHeadWidth || hidden > kLargestHeadWidth) return std::nullopt;
   if (step.width > kLargestStepWidth || step.rounds > kMostStepRounds ||
       step.devices > kLargestHeadWidth) {
@@ -114,6 +116,7 @@ std::optional<WeightSnapshot> decode_weight_snapshot(std::span<const std::byte> 
   snapshot.shape = {.aggregate_rank = rank,
                     .place_hidden = hidden,
                     .one_pass_devices = one_pass_devices,
+                    .device_terms = device_terms,
                     .step = step};
   reader.get_array(snapshot.weights.feature_to_hidden);
   reader.get_array(snapshot.weights.hidden_to_score);

@@ -62,10 +62,13 @@ PolicyNetworkImpl::PolicyNetworkImpl(const ModelConfig& config,
     : head_shape_{.aggregate_rank = static_cast<std::size_t>(config.aggregate_rank),
                   .place_hidden = static_cast<std::size_t>(config.place_hidden),
                   .one_pass_devices = scored_devices(config, device_count),
+                  .device_terms = config.device_table ? static_cast<std::size_t>(device_count) : 0,
                   .step = step_shape(config, device_count)} {
   const std::int64_t width = config.hidden_width;
   const std::int64_t node_width = node_feature_width();
-  const auto row_width = static_cast<std::int64_t>(head_shape_.row_width());
+  // Of a row without the terms of devices.
+  const auto row_width = static_cast<std::int64_t>(
+      head_shape_.device_terms > 0 ? head_shape_.device_terms_at() : head_shape_.row_width());
   input_ = register_module("input", torch::nn::Linear(node_width, width));
   for (std::int64_t round = 0; round < config.message_rounds; ++round) {
     rounds_.push_back(
@@ -97,6 +100,9 @@ PolicyNetworkImpl::PolicyNetworkImpl(const ModelConfig& config,
         register_parameter("table_select" + suffix, torch::zeros({operation_counts[g]})));
     place_tables_.push_back(
         register_parameter("table_place" + suffix, torch::zeros({operation_counts[g], row_width})));
+    if (head_shape_.device_terms == 0) continue;
+    device_tables_.push_back(register_parameter("table_device" + suffix,
+                                                torch::zeros({operation_counts[g], device_count})));
   }
   initialise(seed);
 }
@@ -189,9 +195,21 @@ torch::Tensor PolicyNetworkImpl::step_weights() {
 HeadTensors PolicyNetworkImpl::forward(const GraphTensors& graph, std::int64_t table) {
   HeadTensors heads =
       head_shape_.step.used() ? forward_per_step(graph) : forward_per_episode(graph);
-  if (table >= 0 && static_cast<std::size_t>(table) < select_tables_.size()) {
-    heads.select_scores = heads.select_scores + select_tables_[static_cast<std::size_t>(table)];
-    heads.place_rows = heads.place_rows + place_tables_[static_cast<std::size_t>(table)];
+  const auto at = static_cast<std::size_t>(table);
+  const bool has_table = table >= 0 && at < select_tables_.size();
+  if (has_table) {
+    heads.select_scores = heads.select_scores + select_tables_[at];
+    heads.place_rows = heads.place_rows + place_tables_[at];
+  }
+  if (head_shape_.device_terms > 0) {
+    const std::int64_t n = heads.place_rows.size(0);
+    const auto width =
+        static_cast<std::int64_t>(head_shape_.row_width() - head_shape_.device_terms_at());
+    torch::Tensor terms = torch::zeros({n, width});
+    if (has_table) {
+      terms = torch::constant_pad_nd(device_tables_[at], {0, width - device_tables_[at].size(1)});
+    }
+    heads.place_rows = torch::cat({heads.place_rows, terms}, 1);
   }
   return heads;
 }

@@ -1,11 +1,14 @@
 // PolicyNetwork: the encoder of both policies, and the parameters of their heads, in LibTorch
 // (paper, section 4.2). Private to the learner: the only header here that shows LibTorch.
 //
-//   Z[v] -> linear -> h0 -> rounds of  h += relu(W [h | mean over inputs of h | mean over outputs
-//   of h]) -> layer norm -> H SEL:  score[v] = mlp [H[v] | mean H on the critical path to the exit
-//   | the same to the entry | Z[v]]  (+ table) PLC:  row[v]   = linear [H[v] | Z[v]] (+ table)
-// The optional table is a learned term per operation of each graph trained on; a graph without one
-// is served all the same.
+//   H: Z[v] -> linear -> h,
+//      then rounds of h += relu(W [h | mean of h over inputs | mean of h over outputs]),
+//      then layer norm
+//   SEL: score[v] = mlp [H[v] | mean H on the critical path to the exit | to the entry | Z[v]]
+//   PLC: row[v] = linear [H[v] | Z[v]]
+// Both get, where the model has tables, a learned term per operation of each graph trained on; PLC
+// also one per operation and device (HeadShape::device_terms), which nothing else can give. A graph
+// without tables is served all the same.
 //
 // With ModelConfig::encode per step, the same layers work in plain C++ (common/step_encoder.h), and
 // what the operations' own features give them is computed here.
@@ -51,8 +54,9 @@ struct HeadTensors {
 class PolicyNetworkImpl : public torch::nn::Module {
  public:
   // operation_counts: of the graphs that get a table; empty with config.operation_table off.
-  // device_count: what a one-pass PLC places on, and what an encoder per step is told placements
-  // by; others do not depend on it. Parameters follow from the seed alone.
+  // device_count: what a one-pass PLC places on, what an encoder per step is told placements by,
+  // and what terms of devices are for; others do not depend on it. Parameters follow from the seed
+  // alone.
   PolicyNetworkImpl(const ModelConfig& config, const std::vector<std::int64_t>& operation_counts,
                     int device_count, std::uint64_t seed);
 
@@ -87,7 +91,8 @@ class PolicyNetworkImpl : public torch::nn::Module {
   torch::Tensor feature_to_hidden_;
   torch::Tensor hidden_to_score_;
   std::vector<torch::Tensor> select_tables_;  // [n] each
-  std::vector<torch::Tensor> place_tables_;   // [n, row_width] each
+  std::vector<torch::Tensor> place_tables_;   // [n, row_width] each, without terms of devices
+  std::vector<torch::Tensor> device_tables_;  // [n, devices] each; with terms of devices alone
 };
 TORCH_MODULE(PolicyNetwork);
 

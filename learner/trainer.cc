@@ -247,7 +247,7 @@ void Trainer::adopt(const Checkpoint& checkpoint) {
     const std::uint64_t hash = impl_->graphs[g].costs->graph().content_hash();
     for (std::size_t h = 0; h < checkpoint.graphs.size(); ++h) {
       if (checkpoint.graphs[h].content_hash != hash) continue;
-      for (const char* table : {"table_select_", "table_place_"}) {
+      for (const char* table : {"table_select_", "table_place_", "table_device_"}) {
         other_names[table + std::to_string(g)] = table + std::to_string(h);
       }
     }
@@ -260,6 +260,9 @@ void Trainer::adopt(const Checkpoint& checkpoint) {
         find(checkpoint.parameters, other == other_names.end() ? slot.name : other->second);
     // A graph that is new, and a checkpoint of a model without tables.
     if (is_table && (other == other_names.end() || from == nullptr)) continue;
+    // On another number of devices nothing is known of single ones.
+    const bool of_devices = slot.name.starts_with("table_device_");
+    if (of_devices && from->shape != slot.parameter.sizes().vec()) continue;
     check_fits(slot.name, slot.parameter, from);
     copies.emplace_back(slot.parameter, from);
   }

@@ -185,6 +185,8 @@ TEST(ConfigIo, RulesBetweenKeysNameThem) {
       {{"learner.gradients=workers", "learner.group_episodes=1"}, "learner.group_episodes to 2"},
       {{"model.aggregate_rank=12"}, "model.aggregate_rank: must be a multiple of 8"},
       {{"model.place=pooled"}, "set model.encode to per-step"},
+      {{"model.device_table=true", "model.operation_table=false"}, "set model.operation_table"},
+      {{"model.device_table=true", "model.place=one-pass"}, "only goes with model.place: learned"},
       {{"model.place=one-pass", "model.encode=per-step"}, "one-pass places everything before"},
       {{"model.select=joint", "model.encode=per-step"}, "joint does not go with"},
       {{"model.select=topological", "model.place=earliest-start"}, "nothing to train"},

@@ -187,25 +187,27 @@ TEST_F(HeadGradientTest, JointPolicyMatchesFiniteDifferences) {
   check({.kind = LossKind::kImitation, .teacher = Teacher::kCriticalPath});
 }
 
-// Scores that are parameters themselves.
-TEST_F(HeadGradientTest, OnePassPlacementMatchesFiniteDifferences) {
-  constexpr HeadShape kOnePass{.aggregate_rank = 8, .place_hidden = 8, .one_pass_devices = 3};
-  WeightSnapshot snapshot = test::random_snapshot(graph_->operation_count(), kOnePass, 11);
-  const Trajectory played = test::sample_episode(
-      *costs_, test::random_snapshot(graph_->operation_count(), kOnePass, 12), 9);
+// Central differences for every number of every row, where rows hold terms of 3 devices and then
+// padding from the column `terms_at` on.
+void check_terms(const HeadShape& shape, std::size_t terms_at, SelectPolicy select,
+                 PlacePolicy place, const CostTable& costs, const Levels& levels) {
+  const std::size_t operations = costs.graph().operation_count();
+  WeightSnapshot snapshot = test::random_snapshot(operations, shape, 11);
+  const Trajectory played =
+      test::sample_episode(costs, test::random_snapshot(operations, shape, 12), 9);
   const LossTerm term{.kind = LossKind::kPolicyGradient, .advantage = 1.3F, .entropy_weight = 0.2F};
-  HeadGradient gradient(kOnePass, *costs_, levels_, SelectPolicy::kCriticalPath,
-                        PlacePolicy::kOnePass);
+  HeadGradient gradient(shape, costs, levels, select, place);
   const SelectHead head(snapshot.tables[0].select_scores);
   const auto loss = [&](HeadGradients& into) {
-    into.reset(kOnePass, graph_->operation_count());
+    into.reset(shape, operations);
     return gradient.add(played, snapshot.tables[0], snapshot.weights, head, term, into)->loss;
   };
   HeadGradients gradients;
   HeadGradients sink;
   loss(gradients);
   std::vector<float>& rows = snapshot.tables[0].place_rows;
-  ASSERT_EQ(rows.size(), graph_->operation_count() * 8);
+  ASSERT_EQ(rows.size(), operations * (terms_at + 8));
+  double largest_term = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const float before = rows[i];
     rows[i] = before + 1e-3F;
@@ -213,11 +215,28 @@ TEST_F(HeadGradientTest, OnePassPlacementMatchesFiniteDifferences) {
     rows[i] = before - 1e-3F;
     const double difference = (above - loss(sink)) / 2e-3;
     rows[i] = before;
-    EXPECT_NEAR(gradients.tables.place_rows[i], difference, 0.01) << i;
-    if (i % 8 >= 3) {
+    EXPECT_NEAR(gradients.tables.place_rows[i], difference, 0.01 + 0.01 * std::abs(difference))
+        << i;
+    const std::size_t column = i % (terms_at + 8);
+    if (column >= terms_at + 3) {
       EXPECT_EQ(gradients.tables.place_rows[i], 0);  // padding
+    } else if (column >= terms_at) {
+      largest_term = std::max(largest_term, std::abs(difference));
     }
   }
+  EXPECT_GT(largest_term, 0.05) << "nothing was compared";
+}
+
+// Scores that are parameters themselves.
+TEST_F(HeadGradientTest, OnePassPlacementMatchesFiniteDifferences) {
+  check_terms({.aggregate_rank = 8, .place_hidden = 8, .one_pass_devices = 3}, 0,
+              SelectPolicy::kCriticalPath, PlacePolicy::kOnePass, *costs_, levels_);
+}
+
+// And such terms beside all others: 16 features, 8 + 8, 8 + 8.
+TEST_F(HeadGradientTest, TermsOfDevicesMatchFiniteDifferences) {
+  check_terms({.aggregate_rank = 8, .place_hidden = 8, .device_terms = 3}, 48,
+              SelectPolicy::kLearned, PlacePolicy::kLearned, *costs_, levels_);
 }
 
 TEST_F(HeadGradientTest, WeightScalesTheGradient) {

@@ -85,6 +85,36 @@ TEST(PlaceHead, ScoresFollowTheFormula) {
   }
 }
 
+// The same rows with and without terms at their ends.
+TEST(PlaceHead, TermsOfDevicesAreAdded) {
+  constexpr HeadShape kPlain{.aggregate_rank = 8, .place_hidden = 16};
+  constexpr HeadShape kWithTerms{.aggregate_rank = 8, .place_hidden = 16, .device_terms = 3};
+  ASSERT_EQ(kWithTerms.row_width(), kPlain.row_width() + 8);
+  const WeightSnapshot with_terms = test::random_snapshot(2, kWithTerms, 5);
+  HeadTables plain = with_terms.tables[0];
+  const float* const rows = with_terms.tables[0].place_rows.data();
+  plain.place_rows.assign(rows, rows + kPlain.row_width());
+  plain.place_rows.insert(plain.place_rows.end(), rows + kWithTerms.row_width(),
+                          rows + kWithTerms.row_width() + kPlain.row_width());
+  RandomStream random(6);
+  const std::vector<float> features = test::random_floats(3 * kPlaceFeatureCount, 1.0, random);
+  const auto scores_of = [&](const HeadShape& shape, const HeadTables& tables) {
+    PlaceHead head(shape, 3);
+    head.reset(tables, with_terms.weights);
+    head.add(OperationId(0), DeviceId(1));
+    std::vector<float> scores(3);
+    head.score(OperationId(1), features, kPlaceFeatureCount, scores);
+    return scores;
+  };
+  const std::vector<float> without = scores_of(kPlain, plain);
+  const std::vector<float> found = scores_of(kWithTerms, with_terms.tables[0]);
+  for (std::size_t d = 0; d < 3; ++d) {
+    const float term = rows[kWithTerms.row_width() + kWithTerms.device_terms_at() + d];
+    EXPECT_NE(term, 0.0F);
+    EXPECT_FLOAT_EQ(found[d], without[d] + term) << d;
+  }
+}
+
 TEST(PlaceHead, ResetForgetsWhatWasPlaced) {
   constexpr HeadShape kShape{.aggregate_rank = 8, .place_hidden = 8};
   const WeightSnapshot snapshot = test::random_snapshot(3, kShape, 3);
