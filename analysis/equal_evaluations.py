@@ -12,7 +12,6 @@ holds all numbers. Needs no display. Exit code 2: bad input, or a run failed.
 
 import argparse
 import json
-import math
 import pathlib
 import statistics
 
@@ -22,7 +21,7 @@ from comparison_runs import check_same_question, fail, finished_run, run, run_sc
 def episodes_of(evaluations, options):
     """(imitation, simulation, refinement); whole batches of episodes, and what is left refines."""
     batch = options.batch
-    share = options.refine_share if options.refine_share is not None else (0.5 if evaluations >= 5000 else 0.9)
+    share = options.refine_share if options.refine_share is not None else (0.2 if evaluations >= 3000 else 0.9)
     episodes = int(evaluations * (1 - share)) // batch * batch
     episodes = max(episodes, batch)
     imitation = min(options.imitation, episodes // 4 // batch * batch)
@@ -36,8 +35,9 @@ def learn(options, evaluations, seed):
         imitation, simulation, refinement = episodes_of(evaluations, options)
         settings = [f"graph.path={options.graph}", f"run.seed={seed}", "run.budget_seconds=0", "archive.enabled=false",
                     f"learner.batch_episodes={options.batch}", f"refinement.evaluations={refinement}"]
-        if options.entropy:
-            settings.append(f"stages.simulation.entropy_start={options.entropy * math.sqrt(evaluations / 10000):.4g}")
+        # Of few episodes the best must be learned quickly; of many it would be learned too soon.
+        imitate = min(1, options.self_imitation * 10000 / evaluations)
+        settings.append(f"stages.simulation.self_imitation_start={imitate:.4g}")
         for stage, count in (("imitation", imitation), ("simulation", simulation)):
             settings += [f"stages.{stage}.episodes={count}", f"stages.{stage}.enabled={'true' if count else 'false'}"]
         command = [options.bin / "doppler", "train", options.config, "--run-dir", folder, "--quiet", "--workers", options.workers]
@@ -65,9 +65,9 @@ def parse_arguments():
     parser.add_argument("--machine", default="--reference --devices 4", help="flags of doppler baseline that say what it runs on, as the configuration does")
     parser.add_argument("--evaluations", default="100,300,1000,3000,10000,30000", help="numbers, separated by commas (at least 64)")
     parser.add_argument("--seeds", default="1,2,3,4,5")
-    parser.add_argument("--refine-share", type=float, help="share of the evaluations that refine (default: half of 5,000 and more, nine tenths of fewer, from which a new policy learns too little)")
-    parser.add_argument("--entropy", type=float, default=0, help="stages.simulation.entropy_start for 10,000 evaluations, which grows with their square root "
-                        "(default: as the configuration has it)")
+    parser.add_argument("--refine-share", type=float, help="share of the evaluations that refine (default: a fifth of 3,000 and more, nine tenths of fewer, from which a new policy learns too little)")
+    parser.add_argument("--self-imitation", type=float, default=0.1, help="stages.simulation.self_imitation_start for 10,000 evaluations; "
+                        "for N it is 10,000 / N of that, and at most 1")
     parser.add_argument("--imitation", type=int, default=256, help="episodes of imitation at most; never more than a quarter of the episodes")
     parser.add_argument("--batch", type=int, default=16, help="episodes of a batch")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change the configuration")

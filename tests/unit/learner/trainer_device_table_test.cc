@@ -49,7 +49,7 @@ TEST_F(DeviceTableTest, TellsEqualDevicesApart) {
   for (float p : first_choice(shown_the_last_device(*plain))) EXPECT_NEAR(p, 1.0 / 3, 1e-6);
   auto trainer = make(model_);
   for (float p : first_choice(trainer->snapshot(0, 0))) EXPECT_NEAR(p, 1.0 / 3, 1e-6);
-  EXPECT_GT(first_choice(shown_the_last_device(*trainer))[2], 0.5F);
+  EXPECT_GT(first_choice(shown_the_last_device(*trainer))[2], 0.4F);
 }
 
 TEST_F(DeviceTableTest, EncodingATrainedGraphEqualsTheSnapshot) {
