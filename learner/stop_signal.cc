@@ -1,6 +1,7 @@
 #include "learner/stop_signal.h"
 
 #include <csignal>
+#include <initializer_list>
 
 namespace doppler {
 namespace {
