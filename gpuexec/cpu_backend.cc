@@ -83,11 +83,7 @@ CpuBackend::~CpuBackend() {
 }
 
 void CpuBackend::end_threads() {
-  {
-    const std::lock_guard lock(session_mutex_);
-    ending_ = true;
-  }
-  session_.notify_all();
+  gate_.close();
   for (auto& worker : workers_) {
     if (worker->thread.joinable()) worker->thread.join();
   }
@@ -201,30 +197,18 @@ void CpuBackend::run_worker(Worker& worker, std::size_t index) {
   flush_denormals();
   if (options_.pin_threads && !worker.copies) pin_thread(index);
   std::uint64_t last_run = 0;
-  while (true) {
-    RunCore* core = nullptr;
-    {
-      std::unique_lock lock(session_mutex_);
-      session_.wait(lock, [&] { return ending_ || run_number_ != last_run; });
-      if (ending_) return;
-      last_run = run_number_;
-      core = core_;
-      if (++entered_ == workers_.size()) session_.notify_all();
-    }
+  while (RunCore* core = gate_.enter(last_run)) {
+    std::exception_ptr failure;
     try {
       work_through(worker, *core);
     } catch (...) {
-      {
-        const std::lock_guard lock(session_mutex_);
-        if (failure_ == nullptr) failure_ = std::current_exception();
-      }
+      failure = std::current_exception();
       const std::lock_guard lock(core->mutex());
       core->stop();
       core->abandon();
       wake_all();
     }
-    const std::lock_guard lock(session_mutex_);
-    if (--working_ == 0) session_.notify_all();
+    gate_.leave(std::move(failure));
   }
 }
 
@@ -295,36 +279,18 @@ void CpuBackend::drive(RunCore& core, std::int64_t deadline) {
       worker->poked.store(false, std::memory_order_relaxed);
     }
   }
+  gate_.open(core, workers_.size());
   {
-    const std::lock_guard lock(session_mutex_);
-    core_ = &core;
-    failure_ = nullptr;
-    working_ = workers_.size();
-    entered_ = 0;
-    ++run_number_;
-  }
-  session_.notify_all();
-  std::unique_lock lock(session_mutex_);
-  session_.wait(lock, [this] { return entered_ == workers_.size(); });  // before the clock starts
-  lock.unlock();
-  {
-    const std::lock_guard core_lock(core.mutex());
+    const std::lock_guard lock(core.mutex());
     core.begin(now_nanoseconds());
     if (core.finished()) wake_all();
   }
-  lock.lock();
-  const auto until = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline));
-  if (!session_.wait_until(lock, until, [this] { return working_ == 0; })) {
-    lock.unlock();
-    {
-      const std::lock_guard core_lock(core.mutex());
-      core.stop();
-      wake_all();
-    }
-    lock.lock();
-    session_.wait(lock, [this] { return working_ == 0; });
+  if (!gate_.left_by(deadline)) {
+    const std::lock_guard lock(core.mutex());
+    core.stop();
+    wake_all();
   }
-  if (failure_ != nullptr) std::rethrow_exception(failure_);
+  gate_.wait_until_left();
 }
 
 std::int64_t CpuBackend::memory_bytes(DeviceId device) const {

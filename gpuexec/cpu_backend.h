@@ -11,9 +11,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,6 +20,7 @@
 #include "gpuexec/arena_plan.h"
 #include "gpuexec/backend.h"
 #include "gpuexec/precedence.h"
+#include "gpuexec/run_gate.h"
 
 namespace doppler {
 
@@ -91,14 +90,7 @@ class CpuBackend : public Backend {
   std::vector<std::size_t> first_read_;                         // [operations]
 
   std::vector<std::unique_ptr<Worker>> workers_;  // devices, then their copy engines
-  std::mutex session_mutex_;  // guards what follows: the beginning and the end of runs
-  std::condition_variable session_;
-  RunCore* core_ = nullptr;  // of the run that goes on
-  std::uint64_t run_number_ = 0;
-  std::size_t entered_ = 0;  // threads that have begun the run
-  std::size_t working_ = 0;  // threads that have not left the run
-  bool ending_ = false;
-  std::exception_ptr failure_;
+  RunGate gate_;
 };
 
 }  // namespace doppler

@@ -62,11 +62,7 @@ EmulatedBackend::~EmulatedBackend() {
 }
 
 void EmulatedBackend::end_threads() {
-  {
-    const std::lock_guard lock(session_mutex_);
-    ending_ = true;
-  }
-  session_.notify_all();
+  gate_.close();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -263,18 +259,9 @@ void EmulatedBackend::pace(std::size_t index, RunCore& core, std::int64_t deadli
 void EmulatedBackend::run_pacer(std::size_t index) {
   ask_for_punctual_timers();
   std::uint64_t last_run = 0;
-  std::unique_lock lock(session_mutex_);
-  while (true) {
-    session_.wait(lock, [&] { return ending_ || run_number_ != last_run; });
-    if (ending_) return;
-    last_run = run_number_;
-    RunCore& core = *core_;
-    const std::int64_t deadline = deadline_;
-    if (++entered_ == pacers_.size()) session_.notify_all();
-    lock.unlock();
-    pace(index, core, deadline);
-    lock.lock();
-    if (--working_ == 0) session_.notify_all();
+  while (RunCore* core = gate_.enter(last_run)) {
+    pace(index, *core, deadline_);
+    gate_.leave();
   }
 }
 
@@ -291,21 +278,13 @@ void EmulatedBackend::drive(RunCore& core, std::int64_t deadline) {
     fair_time_ = 0;
     origin_ = now_nanoseconds();
     // Nothing is finished before it has begun; the others wait for the lock.
-    std::unique_lock session(session_mutex_);
-    core_ = &core;
     deadline_ = deadline;
-    working_ = pacers_.size() - 1;
-    entered_ = 1;
-    ++run_number_;
-    session_.notify_all();
-    session_.wait(session, [this] { return entered_ == pacers_.size(); });
-    session.unlock();
+    gate_.open(core, threads_.size());
     origin_ = now_nanoseconds();
     core.begin(origin_);
   }
   pace(0, core, deadline);
-  std::unique_lock session(session_mutex_);
-  session_.wait(session, [this] { return working_ == 0; });
+  gate_.wait_until_left();
 }
 
 }  // namespace doppler

@@ -29,6 +29,7 @@
 #include "gpuexec/arena_plan.h"
 #include "gpuexec/backend.h"
 #include "gpuexec/precedence.h"
+#include "gpuexec/run_gate.h"
 #include "sim/fair_links.h"
 #include "sim/timer_heap.h"
 
@@ -109,14 +110,8 @@ class EmulatedBackend : public Backend {
   std::int64_t origin_ = 0;                  // of the run, nanoseconds
   std::vector<std::unique_ptr<Pacer>> pacers_;
 
-  std::mutex session_mutex_;  // guards what follows
-  std::condition_variable session_;
-  RunCore* core_ = nullptr;
-  std::uint64_t run_number_ = 0;
-  std::size_t entered_ = 0;
-  std::size_t working_ = 0;
-  std::int64_t deadline_ = 0;
-  bool ending_ = false;
+  RunGate gate_;               // for all pacers but the driver's
+  std::int64_t deadline_ = 0;  // of the run that goes on; constant while the gate is open
   std::vector<std::thread> threads_;
 };
 
