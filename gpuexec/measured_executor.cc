@@ -41,7 +41,7 @@ Execution MeasuredExecutor::run_recorded(const Assignment& assignment,
 }
 
 std::optional<MeasuredTime> MeasuredExecutor::measured() const {
-  if (!feasible()) return std::nullopt;
+  if (!feasible() || last_.samples.empty()) return std::nullopt;
   return MeasuredTime{.seconds = last_.seconds,
                       .repeats = static_cast<std::uint32_t>(last_.samples.size() - last_.dropped),
                       .spread_seconds = last_.spread_seconds};

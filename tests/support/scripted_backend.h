@@ -34,10 +34,16 @@ class ScriptedBackend : public Backend {
     started_.emplace_back(operation, now);
   }
   void start_transfer(std::int32_t /*transfer*/, std::int64_t /*now*/) override { FAIL(); }
-  void drive(RunCore& core, std::int64_t /*deadline*/) override {
+  // What takes longer than there is time is cut off at once.
+  void drive(RunCore& core, std::int64_t deadline) override {
     const std::lock_guard lock(core.mutex());
     const double seconds = seconds_[std::min(runs_++, seconds_.size() - 1)];
     core.begin(0);
+    if (seconds > 1e-9 * static_cast<double>(deadline - now_nanoseconds())) {
+      core.stop();
+      started_.clear();
+      return;
+    }
     while (!started_.empty()) {
       const auto [operation, now] = started_.back();
       started_.pop_back();
